@@ -1,0 +1,33 @@
+"""Settings that users change: ``treadle.config.mode = "debug"``. Every room may read them."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+enable_backward: bool = True
+"""Whether kernels get an adjoint, unless their decorator or module options say otherwise."""
+verify_autograd_array_access: bool = False
+"""Report arrays that are overwritten after a recorded kernel has read them."""
+max_unroll: int = 16
+"""Loops with a constant trip count up to this are unrolled."""
+mode: str = "release"
+"""``"release"``, or ``"debug"``: indices are checked."""
+verify_fp: bool = False
+"""Check every float that a kernel writes for NaN and infinity."""
+verbose: bool = False
+"""Print what is compiled and how long it took."""
+quiet: bool = False
+"""Print nothing in ``init``."""
+fast_math: bool = False
+"""Allow LLVM to reorder and approximate floating-point arithmetic."""
+kernel_cache_dir: Optional[str] = None
+"""Where compiled kernels are kept; None: the user's cache folder."""
+
+OPTIONS: dict[str, Any] = {
+    "enable_backward": bool,
+    "max_unroll": int,
+    "mode": str,
+    "verify_fp": bool,
+    "fast_math": bool,
+}
+"""The settings that a module (``set_module_options``) or a decorator can override, with their types."""

@@ -1,0 +1,131 @@
+"""Declares the ops that are not arithmetic: control flow, calls, memory, thread indices, the stack of the adjoint.
+
+| op | operands → results, attributes | meaning |
+| --- | --- | --- |
+| ``constant`` | → T, ``value`` | a scalar constant |
+| ``null_array`` | → array | a handle that refers to nothing, never read |
+| ``if`` | bool → what both blocks yield | blocks: then, else; neither has parameters |
+| ``for`` | count, initial… → final… | block body(k, carried…) yields carried…; k = 0 … count−1 has the type of count (int32 or int64); a negative count is 0 |
+| ``while`` | initial… → final… | blocks condition(carried…) yields one bool; body(carried…) yields carried… |
+| ``call`` | arguments… → results…, ``callee`` (Function) | |
+| ``load`` | array, index… → T, ``type`` (scalar, aggregate, or array handle), ``offset`` (bytes) | a leaf of an element; as many indices as the array has dimensions |
+| ``store`` | array, index…, value; ``offset`` | |
+| ``atomic`` | array, index…, value(s) → old value; ``kind``, ``offset`` | kinds: add, sub, min, max, and, or, xor, exch; cas takes compare, value |
+| ``shape`` | array → int32, ``axis`` | an extent |
+| ``view`` | array, index… → array | fixes the leading indices; fewer than the array has dimensions |
+| ``slice`` | array, start, step, length → array, ``axis`` | elements start + k·step, k < length; int32 or int64 operands |
+| ``thread_index`` | → int32, ``axis``, ``rank`` | the index of this thread; ``rank`` is how many indices the kernel asks for |
+| ``frame`` | [count] → int64 | opens a frame on the adjoint's stack; with a count, room for so many records |
+| ``save`` | frame, k, value… | writes record k; without a count the frame grows, and k rises by one each time |
+| ``restore`` | frame, k → value…, ``types`` | reads record k |
+| ``seal`` | frame, count | a frame without count is complete; others may be opened on top |
+| ``release`` | frame | gives the frame, the topmost one, back |
+| ``print`` | value… ; ``pieces`` (list of str) | prints pieces[0], value, pieces[1], value, … |
+| ``assert`` | bool, value… ; ``message`` | if false: records the failure, stops this thread; ``{0}`` in the message stands for a value |
+
+Indices are of any integer type. A block yields through its ``yields`` list; there is no
+terminator op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from treadle.ir.definitions import Definition, IRError, declare
+from treadle.types import scalars
+from treadle.types.scalars import ScalarMeta
+from treadle.types.storage import ArrayRef, StorageType
+
+ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "cas")
+
+Types = Sequence[StorageType]
+Attributes = dict[str, Any]
+
+
+def _array(types: Types) -> ArrayRef:
+    if not types or not isinstance(types[0], ArrayRef):
+        raise IRError(f"the first operand must be an array handle, not {types[0] if types else 'missing'}")
+    return types[0]
+
+
+def _indices(types: Types) -> None:
+    for t in types:
+        if not (isinstance(t, ScalarMeta) and t.is_integer):
+            raise IRError(f"an index must be an integer, not {t}")
+
+
+def _load(types: Types, attributes: Attributes) -> tuple[StorageType, ...]:
+    array = _array(types)
+    if len(types) != 1 + array.ndim:
+        raise IRError(f"{len(types) - 1} indices for an array with {array.ndim} dimensions")
+    _indices(types[1:])
+    return (attributes["type"],)
+
+
+def _store(types: Types, attributes: Attributes) -> tuple[StorageType, ...]:
+    array = _array(types)
+    if len(types) != 2 + array.ndim:
+        raise IRError(f"{len(types) - 2} indices for an array with {array.ndim} dimensions")
+    _indices(types[1:-1])
+    return ()
+
+
+def _atomic(types: Types, attributes: Attributes) -> tuple[StorageType, ...]:
+    array = _array(types)
+    values = 2 if attributes["kind"] == "cas" else 1
+    if attributes["kind"] not in ATOMIC_KINDS:
+        raise IRError(f"no atomic operation {attributes['kind']!r}")
+    if len(types) != 1 + array.ndim + values:
+        raise IRError(f"wrong number of operands for an array with {array.ndim} dimensions")
+    _indices(types[1 : 1 + array.ndim])
+    return (types[-1],)
+
+
+def _view(types: Types, attributes: Attributes) -> tuple[StorageType, ...]:
+    array = _array(types)
+    fixed = len(types) - 1
+    if not 0 < fixed < array.ndim:
+        raise IRError(f"a view that fixes {fixed} of {array.ndim} indices")
+    _indices(types[1:])
+    return (ArrayRef(array.ndim - fixed, array.itemsize, array.contiguous),)
+
+
+def _slice(types: Types, attributes: Attributes) -> tuple[StorageType, ...]:
+    array = _array(types)
+    if len(types) != 4 or not 0 <= attributes["axis"] < array.ndim:
+        raise IRError("a slice takes array, start, step, length and an axis of the array")
+    _indices(types[1:])
+    return (ArrayRef(array.ndim, array.itemsize),)
+
+
+def _results(*result: StorageType) -> Any:
+    return lambda types, attributes: result
+
+
+for _definition in (
+    Definition("constant", None),
+    Definition("null_array", None),
+    Definition("if", None),
+    Definition("for", None),
+    Definition("while", None),
+    Definition("call", None, effect="write"),
+    Definition("load", _load, effect="read"),
+    Definition("store", _store, effect="write"),
+    Definition("atomic", _atomic, effect="write"),
+    Definition("shape", _results(scalars.int32)),
+    Definition("view", _view),
+    Definition("slice", _slice),
+    Definition("thread_index", _results(scalars.int32)),
+    Definition("frame", _results(scalars.int64), effect="write"),
+    Definition("save", _results(), effect="write"),
+    Definition("restore", lambda types, attributes: tuple(attributes["types"]), effect="read"),
+    Definition("seal", _results(), effect="write"),
+    Definition("release", _results(), effect="write"),
+    Definition("print", _results(), effect="write"),
+    Definition("assert", _results(), effect="write"),
+):
+    declare(_definition)
+
+CONTROL_FLOW = ("if", "for", "while")
+STACK = ("frame", "save", "restore", "seal", "release")
