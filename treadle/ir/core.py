@@ -103,6 +103,20 @@ class Block:
 
 
 @dataclass(eq=False)
+class CustomDerivative:
+    """What the user wrote in place of the derivative of a function.
+
+    ``gradient``: its parameters are those of the function, then the companion (array of
+    gradients) of each array parameter, then the adjoint of each float result; its results are the
+    contributions to the float parameters. All in order, all in leaves.
+    ``replay``: runs instead of the function in the primal sweep of the adjoint; same signature.
+    """
+
+    gradient: Optional[Function] = None
+    replay: Optional[Function] = None
+
+
+@dataclass(eq=False)
 class Function:
     """A function or, with ``is_kernel``, the work of one thread of a kernel.
 
@@ -115,8 +129,8 @@ class Function:
     body: Block = field(default_factory=Block)
     is_kernel: bool = False
     labels: list[str] = field(default_factory=list)
-    custom: Any = None
-    """The user's derivative of this function (``treadle.ad`` reads it), or None."""
+    custom: Optional[CustomDerivative] = None
+    """The user's own derivative of this function, if there is one."""
 
     @property
     def parameters(self) -> list[Value]:

@@ -20,6 +20,7 @@
 | ``restore`` | frame, k → value…, ``types`` | reads record k |
 | ``seal`` | frame, count | a frame without count is complete; others may be opened on top |
 | ``release`` | frame | gives the frame, the topmost one, back |
+| ``unavailable`` | → T, ``type``, ``reason`` | a value that the adjoint cannot have; an error if it is still there at the end |
 | ``print`` | value… ; ``pieces`` (list of str) | prints pieces[0], value, pieces[1], value, … |
 | ``assert`` | bool, value… ; ``message`` | if false: records the failure, stops this thread; ``{0}`` in the message stands for a value |
 
@@ -122,6 +123,7 @@ for _definition in (
     Definition("restore", lambda types, attributes: tuple(attributes["types"]), effect="read"),
     Definition("seal", _results(), effect="write"),
     Definition("release", _results(), effect="write"),
+    Definition("unavailable", lambda types, attributes: (attributes["type"],)),
     Definition("print", _results(), effect="write"),
     Definition("assert", _results(), effect="write"),
 ):

@@ -19,7 +19,7 @@ def _define(name: str, types: Any, lower: Any, derivative: Any = None, fold: Any
 
 def _half_at_ties(g: Any, wins: Any, ties: Any) -> Any:
     """``g`` to the winner, half of it where the two are equal, as PyTorch does."""
-    return wins.choose(g, ties.choose(g * 0.5, 0 * g))
+    return wins.choose(g, ties.choose(g * 0.5, 0))
 
 
 def _extremum(predicate_float: str, predicate_signed: str, predicate_unsigned: str) -> Any:
@@ -108,7 +108,7 @@ _define("mod", same(*NUMBER), _lower_remainder,
 _define("floordiv", same(*NUMBER), _lower_floor_division, None, folding.evaluate(folding.floor_division))
 _define("neg", same(*NUMBER), _lower_negation, lambda g, x, r: (-g,), folding.evaluate(operator.neg))
 _define("abs", same(*NUMBER), _lower_absolute,
-        lambda g, x, r: ((x > 0).choose(g, (x < 0).choose(-g, 0 * g)),), folding.evaluate(abs))
+        lambda g, x, r: ((x > 0).choose(g, (x < 0).choose(-g, 0)),), folding.evaluate(abs))
 _define("min", same(*ANY), _extremum("olt", "slt", "ult"),
         lambda g, x, y, r: (_half_at_ties(g, x < y, x.equals(y)), _half_at_ties(g, y < x, x.equals(y))),
         folding.evaluate(min))

@@ -1,0 +1,80 @@
+"""The entry to reverse mode: from a function or kernel, make its adjoint.
+
+The work is shared out: ``sweep`` emits the primal sweep and keeps what the reverse needs,
+``reverse`` walks backwards and applies the rules, ``loops``, ``branches`` and ``memory`` hold the
+rules that are not in the table of primitives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Optional
+
+from treadle.ad.companions import with_companions
+from treadle.ad.errors import DerivativeError
+from treadle.ad.scope import Scope
+from treadle.ad.transform import Transform, differentiable
+from treadle.ir.builder import Builder
+from treadle.ir.core import Block, Function, Value
+
+
+def adjoint_kernel(function: Function, active: Collection[str]) -> Function:
+    """The adjoint of a kernel.
+
+    Its parameters are those of the kernel, then one array handle for each array parameter whose
+    label is in ``active``: the array of gradients, read for what the kernel writes and added to
+    for what it reads. Stores, prints and assertions of the kernel are not repeated.
+
+    Raises:
+        DerivativeError: something in the kernel has no derivative that can be given.
+    """
+    paired, companions = with_companions(function, active)
+    adjoint = Function(f"{function.name}_adjoint", Block(), True, list(paired.labels))
+    transform = Transform(Builder(adjoint.body), companions)
+    scope = _enter(paired, adjoint)
+    transform.sweep(scope, paired.body)
+    transform.reverse(scope, paired.body, {})
+    return adjoint
+
+
+def adjoint_function(function: Function, frames: Optional[Iterator[int]] = None) -> Function:
+    """The adjoint of a function.
+
+    Its parameters are those of the function, then the companion of each array parameter, then the
+    adjoint of each differentiable result; its results are the adjoints of the differentiable
+    parameters. All in order. ``frames`` numbers the frames of its loops.
+    """
+    labels = [str(k) for k in range(len(function.parameters))]
+    numbered = replace(function, labels=labels)
+    paired, companions = with_companions(numbered, labels)
+    adjoint = Function(f"{function.name}_adjoint")
+    transform = Transform(Builder(adjoint.body), companions, frames)
+    scope = _enter(paired, adjoint)
+    seeds: dict[Value, Value] = {}
+    incoming = [(r, adjoint.body.add_parameter(r.type)) for r in paired.results if differentiable(r.type)]
+    transform.sweep(scope, paired.body)
+    for result, seed in incoming:
+        transform.accumulate(seeds, result, seed)
+    transform.reverse(scope, paired.body, seeds)
+    wanted = [p for p in paired.parameters if differentiable(p.type)]
+    adjoint.body.yields = [seeds[p] if p in seeds else transform.builder.zero(p.type) for p in wanted]
+    return adjoint
+
+
+def check_available(adjoint: Function) -> None:
+    """Refuse an adjoint that, after dead code is gone, still needs a value it cannot have.
+
+    Raises:
+        DerivativeError: with the reason and the user's line.
+    """
+    for op in adjoint.body.walk():
+        if op.name == "unavailable":
+            raise DerivativeError(op.attributes["reason"], op.location)
+
+
+def _enter(function: Function, adjoint: Function) -> Scope:
+    scope = Scope()
+    for parameter in function.parameters:
+        scope.define(parameter, adjoint.body.add_parameter(parameter.type, parameter.name))
+    return scope

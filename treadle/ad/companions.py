@@ -1,0 +1,128 @@
+"""Gives every array handle of a function its companion: the handle of the array of gradients.
+
+The companion of a parameter is a new parameter; a view, slice or choice of arrays has the same
+view, slice or choice of companions. Afterwards the derivative transform finds the gradient of an
+array like any other value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from treadle.ad.errors import DerivativeError
+from treadle.ir.builder import Builder
+from treadle.ir.core import Block, Function, Op, Value
+from treadle.ir.structure import CONTROL_FLOW
+from treadle.passes.clone import Cloner
+from treadle.types.storage import ArrayRef
+
+ADJOINT_LABEL = "adj:"
+
+
+def with_companions(function: Function, active: Collection[str]) -> tuple[Function, dict[Value, Value]]:
+    """A copy of ``function`` with a companion parameter for each array parameter labelled in ``active``.
+
+    Returns it together with the map from array handles to companions. Handles without a
+    companion (inactive arrays) are not in the map.
+    """
+    copy = Function(function.name, Block(), function.is_kernel, list(function.labels), function.custom)
+    mapping = {old: copy.body.add_parameter(old.type, old.name) for old in function.parameters}
+    pairing = _Pairing(Builder(copy.body), mapping)
+    for label, parameter in zip(function.labels, list(copy.parameters)):
+        if isinstance(parameter.type, ArrayRef) and label in active:
+            pairing.companions[parameter] = copy.body.add_parameter(parameter.type, f"adj_{parameter.name}")
+            copy.labels.append(ADJOINT_LABEL + label)
+    copy.body.yields = pairing.block_body(function.body)
+    return copy, pairing.companions
+
+
+class _Pairing(Cloner):
+    """A cloner that makes the companion of each array handle right after the handle."""
+
+    __slots__ = ("companions",)
+
+    def __init__(self, builder: Builder, mapping: dict[Value, Value]) -> None:
+        super().__init__(builder, mapping)
+        self.companions: dict[Value, Value] = {}
+
+    def op(self, op: Op) -> list[Value]:
+        if op.name in ("for", "while") and any(isinstance(r.type, ArrayRef) for r in op.results):
+            return self._loop(op)
+        results = super().op(op)
+        if op.name == "if":
+            self._pair_branches(op, results)
+        elif op.name not in CONTROL_FLOW:
+            for result in results:
+                if isinstance(result.type, ArrayRef) and result not in self.companions:
+                    self._pair(op, result)
+        return results
+
+    def _pair(self, op: Op, result: Value) -> None:
+        """The companion of a view, slice or select; a null array is its own."""
+        if op.name in ("view", "slice"):
+            base, *rest = self.values(op.operands)
+            if base in self.companions:
+                self.companions[result] = self.builder.emit(op.name, self.companions[base], *rest, **op.attributes)
+        elif op.name == "select":
+            condition, *choices = self.values(op.operands)
+            if self._all_paired(op, choices):
+                self.companions[result] = self.builder.emit("select", condition, *(self.companions[c] for c in choices))
+        elif op.name == "null_array":
+            self.companions[result] = result
+
+    def _all_paired(self, op: Op, choices: list[Value]) -> bool:
+        """Whether all these handles have companions; it must be all of them or none (null arrays aside)."""
+        missing = [c for c in choices if c not in self.companions]
+        real = [c for c in choices if self.companions.get(c) is not c]
+        if missing and len(missing) < len(real):
+            raise DerivativeError(
+                "a variable stands for an array with a gradient or for one without, depending on the values at run time: "
+                "give all of these arrays requires_grad=True",
+                op.location,
+            )
+        return not missing
+
+    def _pair_branches(self, op: Op, results: list[Value]) -> None:
+        new_op = results[0].owner if results else None
+        if not isinstance(new_op, Op):
+            return
+        blocks = new_op.blocks
+        for k, result in enumerate(list(results)):
+            if isinstance(result.type, ArrayRef):
+                choices = [block.yields[k] for block in blocks]
+                if self._all_paired(op, choices):
+                    for block, choice in zip(blocks, choices):
+                        block.yields.append(self.companions[choice])
+                    self.companions[result] = new_op.add_result(result.type)
+
+    def _loop(self, op: Op) -> list[Value]:
+        """A loop that carries array handles carries their companions as well."""
+        carried_from = 1 if op.name == "for" else 0
+        initial = self.values(op.operands)
+        paired = [
+            k for k, v in enumerate(initial[carried_from:]) if isinstance(v.type, ArrayRef) and v in self.companions
+        ]
+        operands = initial + [self.companions[initial[carried_from + k]] for k in paired]
+        self.builder.location = op.location
+        new_op = self.builder.op(op.name, operands, [r.type for r in op.results], dict(op.attributes))
+        for k in paired:
+            self.companions[new_op.results[k]] = new_op.add_result(op.results[k].type)
+        for number, block in enumerate(op.blocks):
+            new_op.blocks.append(self._loop_block(block, paired, carried_from, is_condition=number + 1 < len(op.blocks)))
+        self.mapping.update(zip(op.results, new_op.results))
+        return new_op.results[: len(op.results)]
+
+    def _loop_block(self, block: Block, paired: list[int], carried_from: int, is_condition: bool) -> Block:
+        copy = Block([p.type for p in block.parameters])
+        self.mapping.update(zip(block.parameters, copy.parameters))
+        for k in paired:
+            parameter = copy.parameters[carried_from + k]
+            self.companions[parameter] = copy.add_parameter(parameter.type)
+        outer, self.builder.block = self.builder.block, copy
+        copy.yields = self.block_body(block)
+        self.builder.block = outer
+        if not is_condition:
+            for k in paired:
+                self._all_paired(block.ops[-1], [copy.parameters[carried_from + k], copy.yields[k]])
+                copy.yields.append(self.companions[copy.yields[k]])
+        return copy

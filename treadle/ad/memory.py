@@ -1,0 +1,84 @@
+"""Reverse mode for loads, stores and atomics: gradients live in the companion arrays.
+
+A load adds to the gradient of the element that it read. A store takes the gradient of the element
+that it wrote, and leaves zero: what the element held before had no influence on what came after.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from treadle.ad.errors import DerivativeError
+from treadle.ad.scope import Scope
+from treadle.ir.core import Op, Value
+
+if TYPE_CHECKING:
+    from treadle.ad.transform import Adjoints, Transform
+
+
+def sweep_atomic(transform: Transform, scope: Scope, op: Op) -> None:
+    """An atomic is not repeated, and what it returned cannot be had a second time."""
+    kind = op.attributes["kind"]
+    reason = (
+        f"the gradient needs the value that atomic_{kind} returned when the kernel ran, and it was not kept"
+    )
+    scope.define(op.result, transform.builder.emit("unavailable", type=op.result.type, reason=reason))
+
+
+def _element(transform: Transform, scope: Scope, op: Op) -> list[Value] | None:
+    """Companion and indices of the element that ``op`` touches; None if its array has no gradient."""
+    array = op.operands[0]
+    companion = transform.companions.get(array)
+    if companion is None or companion is array:
+        return None
+    rank = array.type.ndim  # type: ignore[union-attr]
+    return [scope.recall(companion), *(scope.recall(v) for v in op.operands[1 : 1 + rank])]
+
+
+def reverse_load(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
+    """Add to the gradient of the element, atomically: other threads may have read it too."""
+    g = adjoints.pop(op.result, None)
+    if g is None:
+        return
+    element = _element(transform, scope, op)
+    if element is not None:
+        transform.builder.emit("atomic", *element, g, kind="add", offset=op.attributes["offset"])
+
+
+def reverse_store(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
+    """Consume the gradient of the element."""
+    from treadle.ad.transform import differentiable
+
+    value = op.operands[-1]
+    if not differentiable(value.type):
+        return
+    element = _element(transform, scope, op)
+    if element is None:
+        return
+    builder, offset = transform.builder, op.attributes["offset"]
+    g = builder.emit("load", *element, type=value.type, offset=offset)
+    builder.emit_many("store", *element, builder.zero(value.type), offset=offset)
+    transform.accumulate(adjoints, value, g)
+
+
+def reverse_atomic(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
+    """Sums pass the gradient of the element on; the other kinds are refused."""
+    from treadle.ad.transform import differentiable
+
+    kind, value = op.attributes["kind"], op.operands[-1]
+    if not differentiable(value.type):
+        return
+    returned = adjoints.pop(op.result, None)
+    element = _element(transform, scope, op)
+    if element is None and returned is None:
+        return
+    if returned is not None:
+        raise DerivativeError(
+            f"the value that atomic_{kind} returns depends on the order of the threads, so it has no derivative",
+            op.location,
+        )
+    if kind not in ("add", "sub"):
+        raise DerivativeError(f"atomic_{kind} on floats has no derivative yet", op.location)
+    assert element is not None
+    g = transform.builder.emit("load", *element, type=value.type, offset=op.attributes["offset"])
+    transform.accumulate(adjoints, value, g if kind == "add" else transform.builder.emit("neg", g))
