@@ -6,11 +6,13 @@ an array element is loaded leaf by leaf at the offsets given here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from treadle.types import scalars
+from treadle.types.convert import converter
 from treadle.types.storage import LARGE, Aggregate, ArrayRef, StorageType
 
 
@@ -26,7 +28,7 @@ class Leaf:
     path: tuple[Any, ...] = ()
 
 
-@lru_cache(maxsize=None)
+@cache
 def leaves(type_: Any) -> tuple[Leaf, ...]:
     """The leaves of a language type, in memory order.
 
@@ -52,3 +54,55 @@ def leaves(type_: Any) -> tuple[Leaf, ...]:
 def size_of(type_: Any) -> int:
     """The bytes that one element of this type takes in an array."""
     return int(type_.size)
+
+
+def leaf_values(type_: Any, value: Any) -> list[Any]:
+    """A value taken apart along ``leaves(type_)``.
+
+    A scalar leaf is a Python number, in range but not rounded to float16 or float32; an aggregate
+    is a flat, contiguous NumPy array (bfloat16 as its bits), not to be written to; an array
+    member is the object itself. A composite may also be given as a sequence or NumPy array,
+    a struct as a NumPy record. Raises TypeError or ValueError for a value that does not fit.
+    """
+    take = _TAKERS.get(type_)
+    if take is None:
+        take = _TAKERS[type_] = _taker(type_)
+    return take(value)
+
+
+_TAKERS: dict[Any, Callable[[Any], list[Any]]] = {}
+
+
+def _taker(type_: Any) -> Callable[[Any], list[Any]]:
+    """The function that takes the values of one type apart."""
+    if scalars.is_scalar(type_):
+        convert = converter(type_)
+        return lambda value: [convert(value)]
+    if type_.kind == "array":
+        return lambda value: [value]
+    if type_.kind == "struct":
+        members = [(name, _taker(member)) for name, member in type_.fields.items()]
+        return lambda value: _struct_leaves(type_.coerce(value), members)
+    if type_.length > LARGE:
+        return lambda value: [type_.coerce(value).numpy_value().reshape(-1)]
+
+    convert, flat, length = converter(type_.dtype), len(type_.shape) == 1, type_.length
+
+    def take(value: Any) -> list[Any]:
+        if type(value) is type_:
+            data = value._data
+        elif flat and type(value) in (tuple, list) and len(value) == length:
+            return [convert(number) for number in value]
+        else:
+            data = type_.coerce(value)._data
+        return data.ravel().tolist()  # type: ignore[no-any-return]
+
+    return take
+
+
+def _struct_leaves(value: Any, members: list[tuple[str, Callable[[Any], list[Any]]]]) -> list[Any]:
+    state = value.__dict__
+    result: list[Any] = []
+    for name, take in members:
+        result.extend(take(state[name]))
+    return result

@@ -2,7 +2,8 @@
 
 Each is a Python class that serves three purposes: it is the dtype of arrays and of
 composites, the annotation of a kernel parameter, and, called, a conversion that returns
-a NumPy scalar. The IR uses the same classes as the types of its values.
+a NumPy scalar (for ``bfloat16``, which NumPy lacks, a ``BFloat16``). The IR uses the same
+classes as the types of its values.
 """
 
 from __future__ import annotations
@@ -10,6 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from treadle.types import brainfloat
+from treadle.types.brainfloat import BFloat16
+
+bfloat16_from_float = brainfloat.bfloat16_from_float
+bfloat16_to_float = brainfloat.bfloat16_to_float
 
 
 class ScalarMeta(type):
@@ -25,6 +32,10 @@ class ScalarMeta(type):
         return cls.__name__
 
     def __instancecheck__(cls, instance: object) -> bool:
+        if cls.short == "bf16":
+            return isinstance(instance, BFloat16)
+        if not cls.short:  # Scalar itself
+            return isinstance(instance, BFloat16) or type(instance) in _NUMPY_TYPES
         return isinstance(instance, np.generic) and instance.dtype == cls.numpy
 
     @property
@@ -51,7 +62,28 @@ class Scalar(metaclass=ScalarMeta):
     numpy = np.dtype(np.void)
 
     def __new__(cls, value: Any = 0) -> Any:
-        return cls.numpy.type(value)
+        return _cast(cls, value)
+
+
+def _cast(type_: type[Scalar], value: Any) -> Any:
+    """``type_(value)`` as a kernel computes it: integers wrap around, floats are truncated."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
+        if isinstance(value, np.ndarray) or not hasattr(type(value), "__index__"):
+            raise TypeError(f"{type_.__name__}() takes a number, not {type(value).__name__}")
+        value = value.__index__()
+    if type_.kind == "bool":
+        return np.bool_(value)
+    if type_.kind == "float":
+        if type_.short == "bf16":
+            return BFloat16(value)
+        with np.errstate(over="ignore"):
+            return type_.numpy.type(value)
+    bits = int(value) & ((1 << type_.bits) - 1)
+    if type_.kind == "signed" and bits >> (type_.bits - 1):
+        bits -= 1 << type_.bits
+    return type_.numpy.type(bits)
 
 
 def _declare(name: str, kind: str, bits: int, short: str, dtype: str) -> Any:
@@ -60,6 +92,7 @@ def _declare(name: str, kind: str, bits: int, short: str, dtype: str) -> Any:
         (Scalar,),
         {
             "__module__": __name__,
+            "__qualname__": "bool_" if name == "bool" else name,  # where pickle finds it
             "__doc__": f"The {bits}-bit {kind} scalar type.",
             "kind": kind,
             "bits": bits,
@@ -95,6 +128,7 @@ UNSIGNED: tuple[ScalarMeta, ...] = (uint8, uint16, uint32, uint64)
 FLOATS: tuple[ScalarMeta, ...] = (float16, bfloat16, float32, float64)
 BY_SHORT_NAME: dict[str, ScalarMeta] = {t.short: t for t in SCALARS}
 
+_NUMPY_TYPES = frozenset(t.numpy.type for t in SCALARS)
 _FROM_PYTHON: dict[type, ScalarMeta] = {bool: bool_, int: int32, float: float32}
 
 
@@ -104,18 +138,11 @@ def is_scalar(candidate: object) -> bool:
 
 
 def from_annotation(candidate: Any) -> Any:
-    """Python's ``int``, ``float``, ``bool`` as int32, float32, bool; anything else unchanged."""
-    return _FROM_PYTHON.get(candidate, candidate) if isinstance(candidate, type) else candidate
+    """Python's ``int``, ``float``, ``bool`` as int32, float32, bool; anything else unchanged.
 
-
-def bfloat16_from_float(value: float) -> int:
-    """The bits of ``value`` rounded to the nearest bfloat16, ties to even."""
-    bits = int(np.float32(value).view(np.uint32))
-    if bits & 0x7FFFFFFF > 0x7F800000:  # a NaN stays a quiet NaN
-        return (bits >> 16) | 0x40
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) & 0xFFFF
-
-
-def bfloat16_to_float(bits: int) -> float:
-    """The value of the bfloat16 whose bits are given."""
-    return float(np.uint32(bits << 16).view(np.float32))
+    A Python subclass of a vector, matrix, … class counts as the class that it extends.
+    """
+    if not isinstance(candidate, type):
+        return candidate
+    known = _FROM_PYTHON.get(candidate)
+    return known if known is not None else getattr(candidate, "_canonical", None) or candidate

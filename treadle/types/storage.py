@@ -8,7 +8,6 @@ composite of more than ``LARGE`` scalars stays in one piece, as an ``Aggregate``
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
 
 from treadle.types.scalars import ScalarMeta
 
@@ -48,7 +47,7 @@ class ArrayRef:
         return f"array<{self.ndim}, {self.itemsize}{', contiguous' if self.contiguous else ''}>"
 
 
-StorageType = Union[ScalarMeta, Aggregate, ArrayRef]
+StorageType = ScalarMeta | Aggregate | ArrayRef
 """What the type of an IR value can be."""
 
 # In memory (a struct that has an array as a member) an array handle is: data pointer,
