@@ -1,0 +1,23 @@
+"""The exceptions that users may want to catch. Every room may raise them."""
+
+from __future__ import annotations
+
+
+class TreadleError(Exception):
+    """The base of all errors that Treadle raises on purpose."""
+
+
+class LaunchError(TreadleError, ValueError, TypeError, RuntimeError):
+    """A kernel was launched with arguments that do not fit it. Nothing has run.
+
+    It is a ValueError, TypeError and RuntimeError at once, since programs brought along from
+    other frameworks catch one or the other.
+    """
+
+
+class KernelError(TreadleError, RuntimeError):
+    """A kernel stopped: an assertion failed, or in debug mode an index was out of range."""
+
+
+class OverwriteError(TreadleError, RuntimeError):
+    """Memory that the gradient needs was overwritten."""

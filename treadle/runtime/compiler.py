@@ -1,0 +1,246 @@
+"""From a kernel and argument types to machine code, through the on-disk cache.
+
+A hit in the cache does not run the frontend: what a launch needs besides the machine code
+(which arrays are written, the messages of assertions) is stored with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Optional
+
+from treadle import codegen, config, frontend, passes
+from treadle.ad.adjoint import adjoint_kernel, check_available
+from treadle.ad.errors import DerivativeError
+from treadle.codegen.arguments import ArgumentLayout
+from treadle.ir.core import Function
+from treadle.passes.access import Access
+from treadle.runtime import cache
+from treadle.types.layout import leaves
+from treadle.types.storage import ArrayRef, StorageType
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What the machine code of a kernel depends on besides the kernel itself.
+
+    ``types``: the language type of each parameter. ``contiguous``: for each parameter whether it
+    is an array whose strides follow from its shape. ``launch_ndim``: 1 to 4.
+    """
+
+    types: tuple[Any, ...]
+    contiguous: tuple[bool, ...]
+    launch_ndim: int
+
+    def describe(self) -> str:
+        """A text that is the same in every process, for the key of the cache."""
+        types = ",".join(f"{_describe(t)}{'c' if c else ''}" for t, c in zip(self.types, self.contiguous))
+        return f"{types};{self.launch_ndim}"
+
+
+def _describe(type_: Any) -> str:
+    """The printed name of a type; a struct with the layout that the name does not tell."""
+    if getattr(type_, "kind", "") == "struct":
+        members = ",".join(f"{name}:{_describe(t)}" for name, t in type_.fields.items())
+        return f"{type_.short}{{{members}}}"
+    if getattr(type_, "kind", "") == "array":
+        return f"array<{_describe(type_.dtype)},{type_.ndim}>"
+    return str(type_.short)
+
+
+@dataclass
+class Executable:
+    """Machine code that can be called, and how its arguments are packed."""
+
+    run: Any
+    """``run(arguments, begin, end, worker)``, see ``docs/architecture.md``."""
+    pack: Any
+    """``pack(extents…, leaf values…) -> bytes``."""
+    messages: list[Any]
+    keep_alive: Any = field(repr=False, default=None)
+
+
+@dataclass
+class Adjoint:
+    """The adjoint of a kernel for one choice of arrays with gradient.
+
+    ``needed``: labels of the arrays whose contents it reads. ``error``: why there is none.
+    """
+
+    needed: frozenset[str]
+    error: Optional[DerivativeError] = None
+    function: Optional[Function] = field(repr=False, default=None)
+    executable: Optional[Executable] = field(repr=False, default=None)
+
+
+_lock = threading.RLock()
+
+
+class CompiledKernel:
+    """One variant of a kernel: its forward machine code and, made when asked for, its adjoints."""
+
+    def __init__(self, kernel: Any, variant: Variant) -> None:
+        self.kernel = kernel
+        self.variant = variant
+        self.options = kernel.resolved_options()
+        self.labels = _labels(kernel.parameter_names, variant.types)
+        self.array_labels = _array_labels(self.labels, self._parameter_types())
+        self._fingerprint = frontend.fingerprint(kernel, self.options)
+        self._function: Optional[Function] = None
+        self._adjoints: dict[tuple[frozenset[str], frozenset[str]], Adjoint] = {}
+        self.access: dict[str, Access] = {}
+        self.hazards: frozenset[tuple[str, str]] = frozenset()
+        """Pairs (read, written) of array labels: the kernel may read the one after writing the other."""
+        self.forward = self._compile_forward()
+        self.written = frozenset(k for k, a in self.access.items() if a.changes)
+
+    # Forward.
+
+    def function(self) -> Function:
+        """The IR of the kernel, optimised but with calls of custom derivatives in place."""
+        if self._function is None:
+            raw = frontend.build_kernel(self.kernel, self.variant.types, self.variant.contiguous, self.options)
+            raw.labels = list(self.labels)
+            passes.dump("frontend", self.kernel.key, raw)
+            self._function = passes.prepare(raw, self.options)
+        return self._function
+
+    def _compile_forward(self) -> Executable:
+        with _lock:
+            key = self._key("forward")
+            entry = cache.load(key) if key else None
+            if entry is not None:
+                self.access = {k: Access(**v) for k, v in entry.metadata["access"].items()}
+                self.hazards = frozenset((r, w) for r, w in entry.metadata["hazards"])
+                return self._link(entry, self._parameter_types())
+            function = passes.finish(self.function(), self.options)
+            passes.dump("ir", self.kernel.key, function)
+            self.access = passes.analyse(function)
+            self.hazards = passes.read_after_write(function)
+            access = {k: asdict(a) for k, a in self.access.items()}
+            return self._generate(function, key, {"access": access, "hazards": sorted(self.hazards)})
+
+    # Adjoint.
+
+    def adjoint(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Adjoint:
+        """The adjoint for gradients of the arrays labelled in ``active``.
+
+        ``contiguous_gradients``: those whose gradient array is contiguous.
+        """
+        found = self._adjoints.get((active, contiguous_gradients))
+        if found is None:
+            with _lock:
+                found = self._adjoints[active, contiguous_gradients] = self._prepare(active, contiguous_gradients)
+        return found
+
+    def adjoint_executable(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Executable:
+        """As ``adjoint``, with machine code.
+
+        Raises:
+            DerivativeError: there is no adjoint.
+        """
+        adjoint = self.adjoint(active, contiguous_gradients)
+        if adjoint.error is not None:
+            raise adjoint.error
+        if adjoint.executable is None:
+            with _lock:
+                if adjoint.function is None:
+                    adjoint.function = self._adjoint_function(active, contiguous_gradients)
+                key = self._adjoint_key(active, contiguous_gradients)
+                adjoint.executable = self._generate(adjoint.function, key, {"needed": sorted(adjoint.needed)})
+                adjoint.function = None
+        return adjoint.executable
+
+    def _prepare(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Adjoint:
+        if not self.options["enable_backward"]:
+            reason = f"kernel {self.kernel.key} was made with enable_backward=False, so no gradient passes through it"
+            return Adjoint(frozenset(), DerivativeError(reason))
+        key = self._adjoint_key(active, contiguous_gradients)
+        entry = cache.load(key) if key else None
+        if entry is not None:
+            types = self._parameter_types() + self._gradient_types(active, contiguous_gradients)
+            return Adjoint(frozenset(entry.metadata["needed"]), executable=self._link(entry, types))
+        try:
+            function = self._adjoint_function(active, contiguous_gradients)
+        except DerivativeError as error:
+            return Adjoint(frozenset(), error)
+        return Adjoint(frozenset(passes.loads_of(function)) & frozenset(self.labels), function=function)
+
+    def _adjoint_function(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Function:
+        raw = adjoint_kernel(self.function(), active)
+        for parameter, type_ in zip(
+            raw.parameters[len(self.function().parameters) :], self._gradient_types(active, contiguous_gradients)
+        ):
+            parameter.type = type_
+        function = passes.finish(raw, self.options)
+        passes.dump("ad", self.kernel.key, function)
+        check_available(function)
+        return function
+
+    def _adjoint_key(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Optional[str]:
+        return self._key(f"adjoint of {','.join(sorted(active))} with {','.join(sorted(contiguous_gradients))}")
+
+    # Shared.
+
+    def _parameter_types(self) -> list[StorageType]:
+        """The types of the IR parameters, as the frontend makes them."""
+        found: list[StorageType] = []
+        for type_, contiguous in zip(self.variant.types, self.variant.contiguous):
+            if type_.kind == "array":
+                found.append(ArrayRef(type_.ndim, type_.dtype.size, contiguous))
+            else:
+                found.extend(leaf.type for leaf in leaves(type_))
+        return found
+
+    def _gradient_types(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> list[StorageType]:
+        """The types of the companions, in the order of ``ad.adjoint_kernel``."""
+        return [
+            ArrayRef(type_.ndim, type_.itemsize, label in contiguous_gradients)
+            for label, type_ in zip(self.labels, self._parameter_types())
+            if label in active and isinstance(type_, ArrayRef)
+        ]
+
+    def _key(self, purpose: str) -> Optional[str]:
+        if self._fingerprint is None:
+            return None
+        options = ",".join(f"{k}={v}" for k, v in sorted(self.options.items()))
+        parts = (cache.environment_key(), self._fingerprint, self.variant.describe(), options, purpose)
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def _generate(self, function: Function, key: Optional[str], metadata: dict[str, Any]) -> Executable:
+        """Machine code from IR, which is also entered into the cache."""
+        begin = time.perf_counter()
+        target = codegen.host_target()
+        options = codegen.Options(fast_math=self.options["fast_math"])
+        emitted = codegen.emit_kernel(function, codegen.SYMBOL, self.variant.launch_ndim, target, options)
+        passes.dump_text("llvm", self.kernel.key, emitted.text)
+        entry = cache.Entry(codegen.compile_text(emitted.text), {**metadata, "messages": emitted.messages})
+        if key:
+            cache.store(key, entry)
+        if config.verbose:
+            print(f"Treadle: compiled {function.name} in {(time.perf_counter() - begin) * 1e3:.1f} ms")
+        return self._link(entry, [p.type for p in function.parameters])
+
+    def _link(self, entry: cache.Entry, types: list[StorageType]) -> Executable:
+        linked = codegen.link(entry.object, codegen.SYMBOL)
+        layout = ArgumentLayout(types)
+        return Executable(linked.run, struct.Struct(layout.format).pack, entry.metadata["messages"], linked)
+
+
+def _labels(names: Sequence[str], types: Sequence[Any]) -> list[str]:
+    """A label for each IR parameter: the parameter's name; for an array inside a struct with the path to it."""
+    found = []
+    for name, type_ in zip(names, types):
+        for leaf in leaves(type_):
+            is_member = isinstance(leaf.type, ArrayRef) and leaf.path
+            found.append(".".join((name, *(str(step) for step in leaf.path))) if is_member else name)
+    return found
+
+
+def _array_labels(labels: Sequence[str], types: Sequence[StorageType]) -> list[str]:
+    return [label for label, type_ in zip(labels, types) if isinstance(type_, ArrayRef)]

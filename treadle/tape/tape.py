@@ -1,0 +1,216 @@
+"""``Tape``: records what runs inside its ``with`` block and plays it backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional
+
+from treadle.errors import OverwriteError, TreadleError
+from treadle.runtime.array import array
+from treadle.runtime.binding import Binding, bind, launch_extents
+from treadle.runtime.copying import copy
+from treadle.runtime.launch import own_gradients
+from treadle.runtime.recording import Recorder, activate, active
+from treadle.tape.records import CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
+from treadle.tape.retained import Retained
+from treadle.tape.versions import Need, Versions, overlaps, snapshots
+
+OVERWRITES = ("save", "error", "ignore")
+
+
+class Tape:
+    """Records launches and array operations, and computes gradients by playing them backwards.
+
+    Args:
+        overwrites: what happens when a recorded operation overwrites memory that the gradient
+            needs. ``"save"``: a snapshot is taken. ``"error"``: an OverwriteError. ``"ignore"``:
+            nothing; the gradient is then that of the new contents.
+
+    Example::
+
+        with wp.Tape() as tape:
+            wp.launch(kernel, dim=n, inputs=[x], outputs=[loss])
+        tape.backward(loss)
+        print(x.grad)
+    """
+
+    def __init__(self, overwrites: str = "save") -> None:
+        if overwrites not in OVERWRITES:
+            raise ValueError(f"overwrites must be one of {', '.join(OVERWRITES)}, not {overwrites!r}")
+        self.overwrites = overwrites
+        self.loss: Optional[array] = None
+        self._records: list[Record] = []
+        self._versions = Versions()
+        self._seeded: dict[int, array] = {}
+        self._recorder = _TapeRecorder(self)
+
+    # Recording.
+
+    def __enter__(self) -> Tape:
+        if active.recorder is not None:
+            raise TreadleError("a tape is recording already; tapes cannot be entered one inside another")
+        activate(self._recorder)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        activate(None)
+
+    def record_launch(
+        self,
+        kernel: Any,
+        dim: Any,
+        max_blocks: int,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        device: Any = None,
+        block_dim: int = 0,
+        metadata: Optional[dict[str, Any]] = None,
+    ) -> None:
+        """Record a launch without running it; ``launch`` does this when a tape is active."""
+        extents = launch_extents(dim)
+        binding = bind(kernel, [*inputs, *outputs], len(extents))
+        self._record_binding(binding, extents, inputs, outputs, metadata)
+
+    def record_func(self, backward: Callable[[], None], arrays: Sequence[array]) -> None:
+        """Record a Python callable that runs in the backward pass only.
+
+        ``arrays`` are those it touches, so that ``zero`` finds their gradients.
+        """
+        self._records.append(FunctionRecord(backward, list(arrays)))
+
+    def _record_binding(
+        self,
+        binding: Binding,
+        extents: tuple[int, ...],
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        metadata: Optional[dict[str, Any]] = None,
+    ) -> None:
+        compiled, arrays = binding.compiled, binding.arrays
+        gradients = own_gradients(arrays)
+        adjoint = None
+        needed: Sequence[str] = ()
+        if gradients:
+            labels = frozenset(gradients)
+            adjoint = compiled.adjoint(labels, frozenset(k for k, g in gradients.items() if g.is_contiguous))
+            needed = [k for k in compiled.array_labels if k in adjoint.needed]
+        needs = {k: Need(arrays[k], f"kernel {compiled.kernel.key}, parameter {k}") for k in needed}
+        record = LaunchRecord(binding, extents, inputs, outputs, frozenset(gradients), needs, metadata=metadata)
+        record.hazards = [
+            read
+            for read in needed
+            if any((read, w) in compiled.hazards and overlaps(arrays[read], arrays[w]) for w in compiled.written)
+        ]
+        for need in needs.values():
+            self._versions.need(need)
+        self._records.append(record)
+        for label in compiled.written:
+            self._before_write(arrays[label], f"kernel {compiled.kernel.key}, parameter {label}")
+
+    def _before_write(self, target: array, writer: str) -> None:
+        """Save what the backward pass still needs of the memory of ``target``."""
+        if self.overwrites == "ignore":
+            return
+
+        def refuse(need: Need) -> None:
+            raise OverwriteError(
+                f"{writer} overwrites memory that the gradient needs: it was read by {need.reader}"
+            )
+
+        save = snapshots(lambda a: (a.ptr, a.shape, a.strides, a.dtype))
+        self._versions.overwrite(target, save if self.overwrites == "save" else refuse)
+
+    # The backward pass.
+
+    def backward(self, loss: Optional[array] = None, grads: Optional[Mapping[array, array]] = None) -> None:
+        """Play the tape backwards.
+
+        Args:
+            loss: an array of one element, whose gradient is set to 1.
+            grads: from arrays to the gradients that come in for them; these are copied.
+
+        Raises:
+            TreadleError: the loss has more than one element, or no gradient.
+            DerivativeError: a kernel has no derivative that is needed.
+            OverwriteError: a value that is needed was overwritten.
+        """
+        if loss is not None:
+            self._seed_loss(loss)
+        for target, gradient in (grads or {}).items():
+            self._seed(target, gradient)
+        retained = Retained()
+        before = activate(None)
+        try:
+            for record in reversed(self._records):
+                retained.before(record)
+                record.backward()
+                retained.after(record)
+            retained.restore()
+        finally:
+            activate(before)
+
+    def _seed_loss(self, loss: array) -> None:
+        if loss.size != 1:
+            raise TreadleError(f"backward: the loss must have one element, not shape {loss.shape}; pass grads= instead")
+        if loss.grad is None:
+            raise TreadleError("backward: the loss has no gradient; make it with requires_grad=True")
+        self.loss = loss
+        loss.grad.fill_(1)
+
+    def _seed(self, target: array, gradient: array) -> None:
+        if target.grad is None:
+            target.requires_grad = True
+        if target.grad is not gradient:
+            copy(target.grad, gradient)
+
+    # Gradients.
+
+    @property
+    def gradients(self) -> dict[array, array]:
+        """From each array on the tape that has a gradient to its gradient."""
+        found: dict[array, array] = {}
+        for record in self._records:
+            for a in record.arrays:
+                if a.grad is not None:
+                    found[a] = a.grad
+        return found
+
+    def get_adjoint(self, a: array) -> Optional[array]:
+        """The gradient of an array, or None."""
+        return a.grad
+
+    def zero(self) -> None:
+        """Set the gradients of all arrays on the tape to zero."""
+        before = activate(None)
+        try:
+            for gradient in {id(g): g for g in self.gradients.values()}.values():
+                gradient.zero_()
+        finally:
+            activate(before)
+
+    def reset(self) -> None:
+        """Forget all records, and set the gradients to zero."""
+        self.zero()
+        self._records.clear()
+        self._versions = Versions()
+        self.loss = None
+
+
+class _TapeRecorder(Recorder):
+    """What the runtime sees of a tape while it records."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def record_binding(
+        self, binding: Binding, extents: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        self._tape._record_binding(binding, extents, inputs, outputs)
+
+    def record_copy(self, dest: array, src: array) -> None:
+        self._tape._before_write(dest, "a copy")
+        self._tape._records.append(CopyRecord(dest, src))
+
+    def record_fill(self, dest: array) -> None:
+        self._tape._before_write(dest, "a fill")
+        self._tape._records.append(FillRecord(dest))
