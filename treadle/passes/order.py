@@ -1,0 +1,59 @@
+"""Finds out which arrays a kernel may read after it has written to others, or to themselves.
+
+Of two parameters that turn out to share memory at a launch, the contents before the launch are
+what the kernel read only if no such read comes after a write.
+"""
+
+from __future__ import annotations
+
+from treadle.ir.core import Block, Function, Op, Value
+from treadle.passes.access import Flow
+from treadle.types.storage import ArrayRef
+
+Pair = tuple[str, str]
+
+
+def read_after_write(function: Function) -> frozenset[Pair]:
+    """Pairs (read, written) of array labels such that a thread may read the one after writing the other."""
+    flow = Flow()
+    flow.block(function.body, None)
+    walk = _Walk(flow, {p: label for p, label in zip(function.parameters, function.labels)})
+    walk.block(function.body, frozenset())
+    return frozenset(walk.pairs)
+
+
+class _Walk:
+    """Walks in program order with the set of labels written so far."""
+
+    def __init__(self, flow: Flow, labels: dict[Value, str]) -> None:
+        self.flow = flow
+        self.labels = labels
+        self.pairs: set[Pair] = set()
+
+    def origins(self, handle: Value) -> set[str]:
+        return {self.labels[v] for v in self.flow.origins(handle) if v in self.labels}
+
+    def block(self, block: Block, written: frozenset[str]) -> frozenset[str]:
+        """Walk a block; returns what may have been written by its end."""
+        for op in block.ops:
+            written = self.op(op, written)
+        return written
+
+    def op(self, op: Op, written: frozenset[str]) -> frozenset[str]:
+        if op.name == "if":
+            return self.block(op.blocks[0], written) | self.block(op.blocks[1], written)
+        if op.blocks:
+            # Twice: an iteration reads after the writes of those before it.
+            for _ in range(2):
+                for block in op.blocks:
+                    written = self.block(block, written)
+            return written
+        if op.name in ("load", "atomic"):
+            self.pairs.update((read, w) for read in self.origins(op.operands[0]) for w in written)
+        if op.name == "call":
+            arrays = {label for v in op.operands if isinstance(v.type, ArrayRef) for label in self.origins(v)}
+            self.pairs.update((read, w) for read in arrays for w in written | arrays)
+            return written | arrays
+        if op.name in ("store", "atomic"):
+            return written | self.origins(op.operands[0])
+        return written
