@@ -57,7 +57,7 @@ class Builder:
         if definition.fold is not None:
             folded = definition.fold(self, operands, attributes)
             if folded is not None:
-                return list(folded)
+                return [folded] if isinstance(folded, Value) else list(folded)
         assert definition.types is not None, name
         types = definition.types([v.type for v in operands], attributes)
         return self.op(name, operands, types, attributes).results

@@ -39,12 +39,10 @@ class Cloner:
         operands = self.values(op.operands)
         definition = TABLE[op.name]
         if op.blocks or definition.types is None:
-            results = builder.op(
-                op.name, operands, [r.type for r in op.results], dict(op.attributes), [self.block(b) for b in op.blocks]
-            ).results
+            blocks = [self.block(b) for b in op.blocks]
             builder.location = op.location
-        elif len(op.results) == 1:
-            results = [builder.emit(op.name, *operands, **op.attributes)]
+            types = [r.type for r in op.results]
+            results = builder.op(op.name, operands, types, dict(op.attributes), blocks).results
         else:
             results = builder.emit_many(op.name, *operands, **op.attributes)
         for old, new in zip(op.results, results):

@@ -16,7 +16,7 @@ Pair = tuple[str, str]
 def read_after_write(function: Function) -> frozenset[Pair]:
     """Pairs (read, written) of array labels such that a thread may read the one after writing the other."""
     flow = Flow()
-    flow.block(function.body, None)
+    flow.block(function.body)
     walk = _Walk(flow, {p: label for p, label in zip(function.parameters, function.labels)})
     walk.block(function.body, frozenset())
     return frozenset(walk.pairs)
