@@ -97,24 +97,27 @@ def _cast_back(g: Any, x: Any, y: Any) -> Any:
 _define("add", same(*NUMBER), instruction(float="fadd", signed="add", unsigned="add"),
         lambda g, x, y, r: (g, g), folding.evaluate(operator.add, identity=folding.neutral(0, 0, integers_only=True)))
 _define("sub", same(*NUMBER), instruction(float="fsub", signed="sub", unsigned="sub"),
-        lambda g, x, y, r: (g, -g), folding.evaluate(operator.sub, identity=folding.neutral(0)))
+        lambda g, x, y, r: (g, -g), folding.evaluate(
+            operator.sub, identity=folding.first_of(folding.neutral(0), folding.fold_difference_of_equals)))
 _define("mul", same(*NUMBER), instruction(float="fmul", signed="mul", unsigned="mul"),
-        lambda g, x, y, r: (g * y, g * x), folding.evaluate(operator.mul, identity=folding.neutral(1, 1)))
+        lambda g, x, y, r: (g * y, g * x), folding.evaluate(
+            operator.mul, identity=folding.first_of(folding.neutral(1, 1), folding.fold_product_with_zero)))
 _define("div", same(*NUMBER), _lower_quotient,
         lambda g, x, y, r: (g.guards(g / y), g.guards(-(g * r) / y)),
         folding.evaluate(folding.integer_division, identity=folding.neutral(1)))
 _define("mod", same(*NUMBER), _lower_remainder,
         lambda g, x, y, r: (g, g.guards(-g * ex.trunc(x / y))), folding.evaluate(folding.remainder))
 _define("floordiv", same(*NUMBER), _lower_floor_division, None, folding.evaluate(folding.floor_division))
-_define("neg", same(*NUMBER), _lower_negation, lambda g, x, r: (-g,), folding.evaluate(operator.neg))
+_define("neg", same(*NUMBER), _lower_negation, lambda g, x, r: (-g,),
+        folding.evaluate(operator.neg, identity=folding.cancels("neg")))
 _define("abs", same(*NUMBER), _lower_absolute,
         lambda g, x, r: ((x > 0).choose(g, (x < 0).choose(-g, 0)),), folding.evaluate(abs))
 _define("min", same(*ANY), _extremum("olt", "slt", "ult"),
         lambda g, x, y, r: (_half_at_ties(g, x < y, x.equals(y)), _half_at_ties(g, y < x, x.equals(y))),
-        folding.evaluate(min))
+        folding.evaluate(lambda a, b: a if a < b else b))
 _define("max", same(*ANY), _extremum("ogt", "sgt", "ugt"),
         lambda g, x, y, r: (_half_at_ties(g, x > y, x.equals(y)), _half_at_ties(g, y > x, x.equals(y))),
-        folding.evaluate(max))
+        folding.evaluate(lambda a, b: a if a > b else b))
 _define("copysign", same(*FLOAT), intrinsic("llvm.copysign"),
         lambda g, x, y, r: (x.equals(0).choose(0, g * ex.copysign(x.constant(1), x) * ex.copysign(x.constant(1), y)), None))
 _define("fma", same(*FLOAT), intrinsic("llvm.fma"), lambda g, x, y, z, r: (g * y, g * x, g))
@@ -123,9 +126,12 @@ _define("select", _select_types, _lower_select,
 _define("cast", _cast_types, lowering.convert, _cast_back, folding.fold_cast)
 
 # Bits and truth values.
-_define("and", same(*BITS), instruction(signed="and", unsigned="and", bool="and"), None, folding.evaluate(operator.and_))
-_define("or", same(*BITS), instruction(signed="or", unsigned="or", bool="or"), None, folding.evaluate(operator.or_))
-_define("xor", same(*BITS), instruction(signed="xor", unsigned="xor", bool="xor"), None, folding.evaluate(operator.xor))
+_define("and", same(*BITS), instruction(signed="and", unsigned="and", bool="and"), None,
+        folding.evaluate(operator.and_, identity=folding.lattice(True)))
+_define("or", same(*BITS), instruction(signed="or", unsigned="or", bool="or"), None,
+        folding.evaluate(operator.or_, identity=folding.lattice(False)))
+_define("xor", same(*BITS), instruction(signed="xor", unsigned="xor", bool="xor"), None,
+        folding.evaluate(operator.xor, identity=folding.fold_exclusive))
 
 
 def _lower_complement(e: Emitter, attributes: Any, types: Any, operands: Any) -> str:
@@ -155,7 +161,8 @@ def _int32_of(types: Any, attributes: Any) -> Any:
 
 
 _define("not", same(*BITS), _lower_complement, None,
-        folding.evaluate(lambda a: (not a) if isinstance(a, bool) else ~a))
+        folding.evaluate(lambda a: (not a) if isinstance(a, bool) else ~a,
+                         identity=folding.first_of(folding.cancels("not"), folding.fold_complement)))
 _define("shl", same(*INTEGER), _shift("shl", "shl"))
 _define("shr", same(*INTEGER), _shift("ashr", "lshr"))
 _define("bit_count", _int32_of, _lower_bit_count)

@@ -12,8 +12,8 @@ from treadle.primitives.types import ANY, FLOAT, NUMBER, predicate
 from treadle.types import scalars
 
 
-def _define(name: str, kinds: Any, lower: Any, compute: Any = None) -> None:
-    fold = folding.evaluate(compute, scalars.bool_) if compute else None
+def _define(name: str, kinds: Any, lower: Any, compute: Any = None, identity: Any = None) -> None:
+    fold = folding.evaluate(compute, scalars.bool_, identity) if compute else None
     declare(Definition(name, predicate(*kinds), fold=fold, lower=lower, elementwise=True))
 
 
@@ -21,8 +21,8 @@ _define("lt", NUMBER, compare("olt", "slt", "ult"), operator.lt)
 _define("le", NUMBER, compare("ole", "sle", "ule"), operator.le)
 _define("gt", NUMBER, compare("ogt", "sgt", "ugt"), operator.gt)
 _define("ge", NUMBER, compare("oge", "sge", "uge"), operator.ge)
-_define("eq", ANY, compare("oeq", "eq", "eq"), operator.eq)
-_define("ne", ANY, compare("une", "ne", "ne"), operator.ne)
+_define("eq", ANY, compare("oeq", "eq", "eq"), operator.eq, folding.equality(True))
+_define("ne", ANY, compare("une", "ne", "ne"), operator.ne, folding.equality(False))
 
 
 def _lower_isnan(e: Emitter, attributes: Any, types: Any, operands: Any) -> str:

@@ -6,11 +6,13 @@ identities that change the result for −0, infinities or NaN are left alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from treadle.ir.builder import Builder
 from treadle.ir.core import Op, Value
+from treadle.ir.numbers import normalize
 from treadle.types import scalars
 from treadle.types.scalars import ScalarMeta
 
@@ -55,10 +57,116 @@ def neutral(right: Any, left: Any = None, *, integers_only: bool = False) -> Fol
         x, y = operands
         if integers_only and not (isinstance(x.type, ScalarMeta) and not x.type.is_float):
             return None
-        if uniform_constant(y) == right and uniform_constant(y) is not None:
+        if _is_number(y, right):
             return x
-        if left is not None and uniform_constant(x) == left and uniform_constant(x) is not None:
+        if left is not None and _is_number(x, left):
             return y
+        return None
+
+    return fold
+
+
+def _is_number(value: Value, number: Any) -> bool:
+    """Whether ``value`` is this constant; 0 does not stand for -0.0."""
+    found = uniform_constant(value)
+    return found is not None and found == number and not (found == 0 and math.copysign(1.0, found) < 0)
+
+
+def first_of(*folds: Fold) -> Fold:
+    """The fold that applies first."""
+
+    def fold(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
+        for candidate in folds:
+            folded = candidate(b, operands, attributes)
+            if folded is not None:
+                return folded
+        return None
+
+    return fold
+
+
+def cancels(name: str) -> Fold:
+    """``name(name(x))`` is x."""
+
+    def fold(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
+        owner = operands[0].owner
+        return owner.operands[0] if isinstance(owner, Op) and owner.name == name else None
+
+    return fold
+
+
+def fold_difference_of_equals(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
+    """``x - x`` is 0 for integers; for floats it may be NaN."""
+    x, y = operands
+    return b.constant(x.type, 0) if x is y and isinstance(x.type, ScalarMeta) and not x.type.is_float else None
+
+
+def fold_product_with_zero(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
+    """``x * 0`` is 0 for integers; for floats it may be NaN or -0."""
+    for value in operands:
+        if value.constant == 0 and isinstance(value.type, ScalarMeta) and not value.type.is_float:
+            return value
+    return None
+
+
+def lattice(absorbing_is_zero: bool) -> Fold:
+    """``and`` (0 absorbs, all ones are neutral) or ``or`` (the other way round), on bools and integers."""
+
+    def fold(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
+        x, y = operands
+        if x is y:
+            return x
+        for value, other in ((y, x), (x, y)):
+            number = value.constant
+            if number is None or not isinstance(value.type, ScalarMeta):
+                continue
+            if not number:
+                return value if absorbing_is_zero else other
+            if number == (True if value.type.kind == "bool" else normalize(value.type, -1)):
+                return other if absorbing_is_zero else value
+        return None
+
+    return fold
+
+
+def fold_exclusive(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
+    """``x xor 0`` is x; ``x xor true`` is ``not x``."""
+    for value, other in (operands, operands[::-1]):
+        if value.constant is True:
+            return b.emit("not", other)
+        if value.constant is not None and not value.constant:
+            return other
+    return None
+
+
+_COMPLEMENT = {"eq": "ne", "ne": "eq"}
+_COMPLEMENT_OF_INTEGERS = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", **_COMPLEMENT}
+
+
+def fold_complement(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
+    """The complement of a comparison is a comparison; with NaN only for equality."""
+    owner = operands[0].owner
+    if not isinstance(owner, Op) or owner.name not in _COMPLEMENT_OF_INTEGERS:
+        return None
+    type_ = owner.operands[0].type
+    exact = isinstance(type_, ScalarMeta) and not type_.is_float
+    name = (_COMPLEMENT_OF_INTEGERS if exact else _COMPLEMENT).get(owner.name)
+    return b.emit(name, *owner.operands) if name else None
+
+
+def equality(holds: bool) -> Fold:
+    """``eq`` (or, with ``holds=False``, ``ne``) of a bool with a constant; of an integer with itself."""
+
+    def fold(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
+        x, y = operands
+        if not isinstance(x.type, ScalarMeta) or x.type.is_float:
+            return None
+        if x is y:
+            return b.constant(scalars.bool_, holds)
+        if x.type.kind == "bool":
+            for value, other in ((y, x), (x, y)):
+                if value.constant is not None:
+                    return other if value.constant is holds else b.emit("not", other)
         return None
 
     return fold
@@ -71,8 +179,11 @@ def fold_select(b: Builder, operands: Sequence[Value], attributes: dict[str, Any
     chosen = uniform_constant(condition)
     if chosen is not None:
         return if_true if chosen else if_false
-    if if_true.type is scalars.bool_ and if_true.constant is True and if_false.constant is False:
-        return condition
+    if if_true.type is scalars.bool_ and if_true.constant is not None and if_false.constant is not None:
+        return condition if if_true.constant else b.emit("not", condition)
+    owner = condition.owner
+    if isinstance(owner, Op) and owner.name == "not":
+        return b.emit("select", owner.operands[0], if_false, if_true)
     return None
 
 
