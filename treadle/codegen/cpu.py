@@ -1,0 +1,93 @@
+"""The host as a target: LLVM's machine for the processor at hand, and compilation of LLVM text to an object file."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from treadle.codegen import vector_math
+from treadle.codegen.target import MathFunction, Target
+from treadle.types.scalars import ScalarMeta
+
+
+@dataclass(frozen=True)
+class Host:
+    """The name of the host's processor and its features, as LLVM writes them."""
+
+    cpu: str
+    features: str
+
+
+@lru_cache(maxsize=None)
+def host() -> Host:
+    """The processor at hand. Starts LLVM's code generator on the first call."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return Host(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+def create_machine() -> llvm.TargetMachine:
+    """An LLVM target machine for the host. Not to be used by two threads at once."""
+    processor = host()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=processor.cpu, features=processor.features, opt=3, jit=True, reloc="pic", codemodel="small"
+    )
+
+
+class _PerThread(threading.local):
+    """A machine for each thread that compiles, so that several kernels can be compiled at once."""
+
+    machine: Any = None
+
+
+_per_thread = _PerThread()
+
+
+def _machine() -> llvm.TargetMachine:
+    if _per_thread.machine is None:
+        _per_thread.machine = create_machine()
+    return _per_thread.machine
+
+
+@lru_cache(maxsize=None)
+def target() -> Target:
+    """The host for the emitter."""
+    machine, features = _machine(), host().features
+
+    def math(name: str, scalar: ScalarMeta, arguments: int) -> MathFunction:
+        return vector_math.math_function(name, scalar, arguments, features)
+
+    attributes = "nounwind"
+    if "+avx512f" in features.split(","):
+        attributes += ' "prefer-vector-width"="512"'
+    return Target(machine.triple, str(machine.target_data), math, function_attributes=attributes)
+
+
+def optimise(text: str, *, verify: bool = False) -> llvm.ModuleRef:
+    """Parse LLVM text and optimise it for the host.
+
+    Raises:
+        RuntimeError: the text is no valid LLVM module (with ``verify``, of any kind; else syntax only).
+    """
+    module = llvm.parse_assembly(text, context=llvm.create_context())
+    if verify:
+        module.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = True
+    builder = llvm.create_pass_builder(_machine(), tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def compile_text(text: str, *, verify: bool = False) -> bytes:
+    """LLVM text as an object file for the host. Safe to call from several threads.
+
+    Raises:
+        RuntimeError: the text is no valid LLVM module.
+    """
+    return bytes(_machine().emit_object(optimise(text, verify=verify)))

@@ -1,0 +1,21 @@
+"""The options of code generation. They are part of the key under which machine code is cached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a kernel is compiled.
+
+    ``fast_math``: let LLVM reorder and approximate floating-point arithmetic, and assume that
+    there are no NaNs and infinities. Otherwise only the contraction of ``a * b + c`` is allowed.
+    """
+
+    fast_math: bool = False
+
+    @property
+    def float_flags(self) -> str:
+        """The flags of floating-point instructions, with a space at the end."""
+        return "fast " if self.fast_math else "contract "
