@@ -13,25 +13,35 @@ from typing import Optional
 
 from treadle.ad.companions import with_companions
 from treadle.ad.errors import DerivativeError
+from treadle.ad.log import with_logs
 from treadle.ad.scope import Scope
 from treadle.ad.transform import Transform, differentiable
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Value
 
 
-def adjoint_kernel(function: Function, active: Collection[str]) -> Function:
+def adjoint_kernel(
+    function: Function,
+    active: Collection[str],
+    unrepeatable: Collection[str] = (),
+    repeated: Collection[str] = (),
+) -> Function:
     """The adjoint of a kernel.
 
     Its parameters are those of the kernel, then one array handle for each array parameter whose
     label is in ``active``: the array of gradients, read for what the kernel writes and added to
-    for what it reads. Stores, prints and assertions of the kernel are not repeated.
+    for what it reads. Stores, prints and assertions of the kernel are not repeated, but for the
+    following. Arrays labelled ``unrepeatable`` are read after the kernel has written to the same
+    memory; what they hold is to be a scratch copy of what was there before, and so are those
+    labelled ``repeated``, to which the primal sweep writes again.
 
     Raises:
         DerivativeError: something in the kernel has no derivative that can be given.
     """
     paired, companions = with_companions(function, active)
+    paired, companions, logs = with_logs(paired, companions, frozenset(unrepeatable), frozenset(repeated))
     adjoint = Function(f"{function.name}_adjoint", Block(), True, list(paired.labels))
-    transform = Transform(Builder(adjoint.body), companions)
+    transform = Transform(Builder(adjoint.body), companions, logs=logs)
     scope = _enter(paired, adjoint)
     transform.sweep(scope, paired.body)
     transform.reverse(scope, paired.body, {})

@@ -95,11 +95,11 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
     outer = transform.outer_values(op)
 
     frame, count = scope.recall((op, "frame")), scope.recall((op, "count"))
-    start = [incoming[k] if incoming[k] is not None else builder.zero(carried[k].type) for k in tracked]
+    start = [incoming[k] or builder.zero(carried[k].type) for k in tracked]
     start += [adjoints[v] if v in adjoints else builder.zero(v.type) for v in outer]
     block = Block([count.type, *(v.type for v in start)])
     with transform.inside(block):
-        last = builder.emit("sub", count, builder.constant(count.type, 1))
+        last = builder.emit("sub", count, builder.filled(count.type, 1))
         k = builder.emit("sub", last, block.parameters[0], nowrap=True)
         block.yields = _reverse_iteration(transform, scope, op, k, frame, tracked, outer, block.parameters[1:])
     builder.location = op.location

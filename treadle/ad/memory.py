@@ -9,20 +9,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.ad.errors import DerivativeError
-from treadle.ad.scope import Scope
+from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.core import Op, Value
 
 if TYPE_CHECKING:
     from treadle.ad.transform import Adjoints, Transform
 
 
-def sweep_atomic(transform: Transform, scope: Scope, op: Op) -> None:
-    """An atomic is not repeated, and what it returned cannot be had a second time."""
-    kind = op.attributes["kind"]
-    reason = (
-        f"the gradient needs the value that atomic_{kind} returned when the kernel ran, and it was not kept"
-    )
+def sweep_logged(transform: Transform, cloner: SweepCloner, scope: Scope, op: Op) -> None:
+    """A value that is kept in a log: load and append it the first time through, and read it back later."""
+    builder, type_ = transform.builder, op.result.type
+    if op in transform.logs.launch:
+        position = scope.here(transform.logs.launch[op])
+        scope.define(op.result, builder.emit("log_read", position, type=type_, log="launch"))
+        _repeat_atomic(transform, cloner, scope, op)
+    elif scope.parent is None:
+        (value,) = cloner.op(op)
+        builder.emit_many("log_append", value, log="thread")
+    else:
+        position = scope.here(transform.logs.thread[op])
+        scope.define(op.result, builder.emit("log_read", position, type=type_, log="thread"))
+
+
+def sweep_atomic(transform: Transform, cloner: SweepCloner, scope: Scope, op: Op) -> None:
+    """An atomic whose result nobody uses; it is repeated on scratch copies only."""
+    reason = f"the gradient needs the value that atomic_{op.attributes['kind']} returned, and it was not kept"
     scope.define(op.result, transform.builder.emit("unavailable", type=op.result.type, reason=reason))
+    _repeat_atomic(transform, cloner, scope, op)
+
+
+def _repeat_atomic(transform: Transform, cloner: SweepCloner, scope: Scope, op: Op) -> None:
+    if op in transform.logs.repeated and scope.parent is None:
+        transform.builder.emit("atomic", *cloner.values(op.operands), **op.attributes)
 
 
 def _element(transform: Transform, scope: Scope, op: Op) -> list[Value] | None:

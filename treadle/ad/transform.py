@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, Optional
 
 from treadle.ad import branches, custom, loops, memory
+from treadle.ad.log import NO_LOGS, Logs
 from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
@@ -49,14 +50,23 @@ class Recalled(Expression):
 
 
 class Transform:
-    """Builds an adjoint with ``builder``. ``companions`` maps array handles to those of their gradients."""
+    """Builds an adjoint with ``builder``.
+
+    ``companions`` maps array handles to those of their gradients. ``logs`` says which values of the
+    primal sweep come from a log, and which stores it has to repeat.
+    """
 
     def __init__(
-        self, builder: Builder, companions: dict[Value, Value], frames: Optional[Iterator[int]] = None
+        self,
+        builder: Builder,
+        companions: dict[Value, Value],
+        frames: Optional[Iterator[int]] = None,
+        logs: Logs = NO_LOGS,
     ) -> None:
         self.builder = builder
         self.companions = companions
         self.frames = frames if frames is not None else count(1)
+        self.logs = logs
         self.free_values: dict[Op, list[Value]] = {}
 
     # The primal sweep.
@@ -75,12 +85,16 @@ class Transform:
 
     def sweep_simple(self, cloner: SweepCloner, scope: Scope, op: Op) -> None:
         """Emit an op without nested blocks."""
-        if op.name in NOT_REPEATED:
-            return
         if op.name == "call":
             custom.sweep(self, cloner, op)
+        elif op in self.logs.thread or op in self.logs.launch:
+            memory.sweep_logged(self, cloner, scope, op)
+        elif op.name in NOT_REPEATED:
+            # The first time through, a store to a scratch copy is wanted; a body that is run again reads the log.
+            if op in self.logs.repeated and scope.parent is None:
+                cloner.op(op)
         elif op.name == "atomic":
-            memory.sweep_atomic(self, scope, op)
+            memory.sweep_atomic(self, cloner, scope, op)
         else:
             cloner.op(op)
 

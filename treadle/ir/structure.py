@@ -20,6 +20,10 @@
 | ``restore`` | frame, k → value…, ``types`` | reads record k |
 | ``seal`` | frame, count | a frame without count is complete; others may be opened on top |
 | ``release`` | frame | gives the frame, the topmost one, back |
+| ``log_append`` | value; ``log`` | appends to the log of this thread; ``log`` is "thread" (gone when the thread ends) or "launch" (kept with the launch) |
+| ``log_mark`` | ``log`` | the log of this thread starts here; in a function that appends to a "launch" log |
+| ``log_start`` | → int64, ``log`` | where the log of this thread starts, in words of 8 bytes |
+| ``log_read`` | position → T, ``type``, ``log`` | what was appended at a position; a value takes as many words as it has bytes / 8, rounded up |
 | ``unavailable`` | → T, ``type``, ``reason`` | a value that the adjoint cannot have; an error if it is still there at the end |
 | ``print`` | value… ; ``pieces`` (list of str) | prints pieces[0], value, pieces[1], value, … |
 | ``assert`` | bool, value… ; ``message`` | if false: records the failure, stops this thread; ``{0}`` in the message stands for a value |
@@ -123,6 +127,10 @@ for _definition in (
     Definition("restore", lambda types, attributes: tuple(attributes["types"]), effect="read"),
     Definition("seal", _results(), effect="write"),
     Definition("release", _results(), effect="write"),
+    Definition("log_append", _results(), effect="write"),
+    Definition("log_mark", _results(), effect="write"),
+    Definition("log_start", _results(scalars.int64)),
+    Definition("log_read", lambda types, attributes: (attributes["type"],), effect="read"),
     Definition("unavailable", lambda types, attributes: (attributes["type"],)),
     Definition("print", _results(), effect="write"),
     Definition("assert", _results(), effect="write"),
@@ -130,4 +138,5 @@ for _definition in (
     declare(_definition)
 
 CONTROL_FLOW = ("if", "for", "while")
+LOGS = ("thread", "launch")
 STACK = ("frame", "save", "restore", "seal", "release")

@@ -67,6 +67,19 @@ def _analysis(function: Function) -> dict[Value, set[str]]:
     return kinds
 
 
+class Origins:
+    """Says which of a function's array parameters a handle can have come from."""
+
+    def __init__(self, function: Function) -> None:
+        self._flow = Flow()
+        self._flow.block(function.body)
+        self._labels = dict(zip(function.parameters, function.labels))
+
+    def of(self, handle: Value) -> set[str]:
+        """Their labels."""
+        return {self._labels[v] for v in self._flow.origins(handle) if v in self._labels}
+
+
 class Flow:
     """One walk over the ops: where handles come from, which are accessed, which values are used."""
 

@@ -39,6 +39,8 @@ class _Marks:
         self._parent: dict[Op, Op] = {}
         self._groups: dict[Any, list[Op]] = {}
         self._effects: dict[Function, bool] = {}
+        self._appends: list[Op] = []
+        """What is appended to the log of a thread, of no use to anybody until something reads it."""
         for op in self._collect(function.body, None):
             self._keep(op)
         self._mark(function.results)
@@ -58,6 +60,8 @@ class _Marks:
                     effects += self._collect(inner, op)
             elif op.name in STACK:
                 self._groups.setdefault(op.attributes.get("slot_group"), []).append(op)
+            elif op.name == "log_append" and op.attributes["log"] == "thread":
+                self._appends.append(op)
             elif self._has_effect(op):
                 effects.append(op)
         return effects
@@ -89,6 +93,10 @@ class _Marks:
                 self._mark(node.operands[:2])
             else:
                 self._mark(node.operands)
+            if node.name == "log_read" and node.attributes["log"] == "thread":
+                appends, self._appends = self._appends, []
+                for append in appends:
+                    self._keep(append)
             node = self._parent.get(node)
 
     def _trace(self, value: Value) -> None:

@@ -6,8 +6,8 @@ what the kernel read only if no such read comes after a write.
 
 from __future__ import annotations
 
-from treadle.ir.core import Block, Function, Op, Value
-from treadle.passes.access import Flow
+from treadle.ir.core import Block, Function, Op
+from treadle.passes.access import Origins
 from treadle.types.storage import ArrayRef
 
 Pair = tuple[str, str]
@@ -15,9 +15,7 @@ Pair = tuple[str, str]
 
 def read_after_write(function: Function) -> frozenset[Pair]:
     """Pairs (read, written) of array labels such that a thread may read the one after writing the other."""
-    flow = Flow()
-    flow.block(function.body)
-    walk = _Walk(flow, {p: label for p, label in zip(function.parameters, function.labels)})
+    walk = _Walk(Origins(function))
     walk.block(function.body, frozenset())
     return frozenset(walk.pairs)
 
@@ -25,13 +23,9 @@ def read_after_write(function: Function) -> frozenset[Pair]:
 class _Walk:
     """Walks in program order with the set of labels written so far."""
 
-    def __init__(self, flow: Flow, labels: dict[Value, str]) -> None:
-        self.flow = flow
-        self.labels = labels
+    def __init__(self, origins: Origins) -> None:
+        self.origins = origins.of
         self.pairs: set[Pair] = set()
-
-    def origins(self, handle: Value) -> set[str]:
-        return {self.labels[v] for v in self.flow.origins(handle) if v in self.labels}
 
     def block(self, block: Block, written: frozenset[str]) -> frozenset[str]:
         """Walk a block; returns what may have been written by its end."""

@@ -1,0 +1,233 @@
+"""Values that cannot be had a second time by running the same op again, and the log that keeps them.
+
+Such are the values that atomics return, and loads from memory that the kernel itself has written
+to. Each thread appends them to its log in the order in which the ops run; whoever runs part of the
+kernel again reads them back. So that a loop body which is run again out of order knows where its
+values are, the position in the log is carried through the kernel's control flow like a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from treadle.ad.errors import DerivativeError
+from treadle.ir.builder import Builder
+from treadle.ir.core import Block, Function, Op, Value
+from treadle.passes.access import Origins
+from treadle.passes.clone import Cloner
+from treadle.types import scalars
+from treadle.types.storage import ArrayRef, StorageType
+
+Positions = dict[Op, Value]
+"""From the ops whose results are logged to their positions in the log."""
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Which ops of a function have their results in a log, and where.
+
+    ``thread``: loads, logged by the primal sweep of the adjoint itself. ``launch``: atomics, logged
+    when the kernel ran. ``repeated``: stores and atomics that the primal sweep runs again, on
+    scratch copies, so that the loads find what they found the first time.
+    """
+
+    thread: Positions = field(default_factory=dict)
+    launch: Positions = field(default_factory=dict)
+    repeated: frozenset[Op] = frozenset()
+
+
+NO_LOGS = Logs()
+
+
+def words(type_: StorageType) -> int:
+    """The words of 8 bytes that a logged value takes."""
+    assert not isinstance(type_, ArrayRef)
+    return (type_.size + 7) // 8
+
+
+def with_logs(
+    function: Function, companions: dict[Value, Value], unrepeatable: frozenset[str], repeated: frozenset[str]
+) -> tuple[Function, dict[Value, Value], Logs]:
+    """``function``, carrying along the positions in the logs that it needs; see ``Logs``.
+
+    ``unrepeatable`` and ``repeated`` are labels, as for ``ad.adjoint_kernel``. The companions
+    returned belong to the function returned.
+
+    Raises:
+        DerivativeError: something that a log cannot hold.
+    """
+    launch: Positions = {}
+    thread: Positions = {}
+    atomics = used_atomics(function)
+    if atomics:
+        function, companions, launch, _ = with_positions(function, "launch", atomics.__contains__, companions, {})
+    if not unrepeatable:
+        return function, companions, Logs(thread, launch)
+    loads = _touching(function, unrepeatable, ("load",))
+    _check_calls(function, unrepeatable | repeated)
+    function, companions, thread, launch = with_positions(function, "thread", loads.__contains__, companions, launch)
+    stores = _touching(function, repeated, ("store", "atomic"))
+    return function, companions, Logs(thread, launch, stores)
+
+
+def used_atomics(function: Function) -> set[Op]:
+    """The atomics whose result something uses."""
+    used: set[Value] = set(function.results)
+    for op in function.body.walk():
+        used.update(op.operands)
+        for block in op.blocks:
+            used.update(block.yields)
+    return {op for op in function.body.walk() if op.name == "atomic" and op.results[0] in used}
+
+
+def with_appends(function: Function) -> Function:
+    """A kernel that also logs what its atomics return, for its adjoint to read."""
+    copy = Function(f"{function.name}_logged", Block(), function.is_kernel, list(function.labels), function.custom)
+    mapping = {old: copy.body.add_parameter(old.type, old.name) for old in function.parameters}
+    builder = Builder(copy.body)
+    builder.emit_many("log_mark", log="launch")
+    copy.body.yields = _Appending(builder, mapping, used_atomics(function)).block_body(function.body)
+    return copy
+
+
+class _Appending(Cloner):
+    __slots__ = ("atomics",)
+
+    def __init__(self, builder: Builder, mapping: dict[Value, Value], atomics: set[Op]) -> None:
+        super().__init__(builder, mapping)
+        self.atomics = atomics
+
+    def op(self, op: Op) -> list[Value]:
+        results = super().op(op)
+        if op in self.atomics:
+            self.builder.emit_many("log_append", results[0], log="launch")
+        return results
+
+
+def _touching(function: Function, labels: frozenset[str], names: tuple[str, ...]) -> frozenset[Op]:
+    """The ops of these names whose array is one of those labelled.
+
+    Raises:
+        DerivativeError: it may be, or be another one.
+    """
+    found = set()
+    origins = Origins(function)
+    for op in function.body.walk():
+        if op.name in names:
+            possible = origins.of(op.operands[0])
+            if possible & labels:
+                if not possible <= labels:
+                    raise DerivativeError(
+                        f"a variable stands for one of the arrays {', '.join(sorted(possible))}, some of which the "
+                        "kernel reads after writing to them; the gradient of this is not supported",
+                        op.location,
+                    )
+                found.add(op)
+    return frozenset(found)
+
+
+def _check_calls(function: Function, labels: frozenset[str]) -> None:
+    origins = Origins(function)
+    for op in function.body.walk():
+        if op.name == "call":
+            for value in op.operands:
+                if isinstance(value.type, ArrayRef) and origins.of(value) & labels:
+                    raise DerivativeError(
+                        f"function {op.attributes['callee'].name}, which has a derivative of its own, gets an array that "
+                        "the kernel reads after writing to it; the gradient of this is not supported",
+                        op.location,
+                    )
+
+
+def with_positions(
+    function: Function, log: str, is_logged: Callable[[Op], bool], companions: dict[Value, Value], known: Positions
+) -> tuple[Function, dict[Value, Value], Positions, Positions]:
+    """A copy of ``function`` that carries the position in ``log`` along.
+
+    ``is_logged`` chooses the ops whose results are logged. ``companions`` and ``known`` (positions
+    in another log) are carried over to the copy. Returns the copy, its companions, the positions in
+    this log and those in the other.
+    """
+    copy = Function(function.name, Block(), function.is_kernel, list(function.labels), function.custom)
+    mapping = {old: copy.body.add_parameter(old.type, old.name) for old in function.parameters}
+    threading = _Threading(Builder(copy.body), mapping, log, is_logged, known)
+    copy.body.yields = threading.block_body(function.body)
+    moved = {mapping[handle]: mapping[companion] for handle, companion in companions.items() if handle in mapping}
+    return copy, moved, threading.positions, threading.moved
+
+
+class _Threading(Cloner):
+    """A cloner that adds the position to what ``if`` yields and loops carry, where something inside is logged."""
+
+    __slots__ = ("is_logged", "position", "positions", "known", "moved", "_holders")
+
+    def __init__(
+        self, builder: Builder, mapping: dict[Value, Value], log: str, is_logged: Callable[[Op], bool], known: Positions
+    ) -> None:
+        super().__init__(builder, mapping)
+        self.is_logged = is_logged
+        self.position = builder.emit("log_start", log=log)
+        self.positions: Positions = {}
+        self.known = known
+        self.moved: Positions = {}
+        self._holders: dict[Op, bool] = {}
+
+    def op(self, op: Op) -> list[Value]:
+        if op.blocks and self._holds(op):
+            return self._branches(op) if op.name == "if" else self._loop(op)
+        results = super().op(op)
+        if op in self.known:
+            self.moved[_owner(results)] = self.mapping[self.known[op]]
+        if self.is_logged(op):
+            self.positions[_owner(results)] = self.position
+            step = self.builder.constant(scalars.int64, words(op.result.type))
+            self.position = self.builder.emit("add", self.position, step, nowrap=True)
+        return results
+
+    def _holds(self, op: Op) -> bool:
+        found = self._holders.get(op)
+        if found is None:
+            found = any(self.is_logged(inner) for block in op.blocks for inner in block.walk())
+            self._holders[op] = found
+        return found
+
+    def _branches(self, op: Op) -> list[Value]:
+        before = self.position
+        self.builder.location = op.location
+        new_op = self.builder.op("if", self.values(op.operands), [r.type for r in op.results], dict(op.attributes))
+        for block in op.blocks:
+            self.position = before
+            copy = self.block(block)
+            copy.yields.append(self.position)
+            new_op.blocks.append(copy)
+        self.position = new_op.add_result(scalars.int64)
+        self.mapping.update(zip(op.results, new_op.results))
+        return new_op.results[:-1]
+
+    def _loop(self, op: Op) -> list[Value]:
+        operands = [*self.values(op.operands), self.position]
+        self.builder.location = op.location
+        new_op = self.builder.op(op.name, operands, [r.type for r in op.results], dict(op.attributes))
+        for block in op.blocks:
+            new_op.blocks.append(self._loop_block(block, is_body=block is op.blocks[-1]))
+        self.position = new_op.add_result(scalars.int64)
+        self.mapping.update(zip(op.results, new_op.results))
+        return new_op.results[:-1]
+
+    def _loop_block(self, block: Block, is_body: bool) -> Block:
+        copy = Block([p.type for p in block.parameters])
+        self.mapping.update(zip(block.parameters, copy.parameters))
+        self.position = copy.add_parameter(scalars.int64)
+        outer, self.builder.block = self.builder.block, copy
+        copy.yields = self.block_body(block)
+        self.builder.block = outer
+        if is_body:
+            copy.yields.append(self.position)
+        return copy
+
+
+def _owner(results: list[Value]) -> Op:
+    owner = results[0].owner
+    assert isinstance(owner, Op)
+    return owner
