@@ -35,7 +35,8 @@ class FunctionEmitter(Code):
 
     ``handlers`` write the ops that are not lowered primitives. ``buffers`` say where each aggregate
     lives. ``thread_index(axis, rank)`` gives an index of the thread as an i32. ``failure_label`` is
-    where a failed assertion goes after it was recorded.
+    where a failed assertion goes after it was recorded. ``wide_indices`` are the i64 that some i32 were
+    cut from.
     """
 
     def __init__(self, module: Module, options: Options, handlers: Mapping[str, Handler], buffers: Buffers) -> None:
@@ -51,7 +52,9 @@ class FunctionEmitter(Code):
         self.thread = "0"
         self.failure_label = "done"
         self.stack: Any = None
+        self.logs: Any = None
         self._type_names = self.target.types
+        self.wide_indices: dict[str, str] = {}
         self._known: dict[Any, str] = {}
 
     # What lowerings use.
@@ -197,7 +200,7 @@ class FunctionEmitter(Code):
         scalar = value.type
         if value.constant is not None or scalar.bits == 64:  # type: ignore[union-attr]
             return text  # type: ignore[no-any-return]
-        known = self._known.get(text)
+        known = self.wide_indices.get(text) or self._known.get(text)
         if known is None:
             extend = "sext" if scalar.kind == "signed" else "zext"  # type: ignore[union-attr]
             known = self._known[text] = self.assign(f"{extend} {self._type_names[scalar]} {text} to i64")  # type: ignore[index]

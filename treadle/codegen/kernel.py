@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treadle.codegen import aggregates, assertions, atomics, control_flow, handles, indices, memory, printing, stack
+from treadle.codegen import aggregates, assertions, atomics, control_flow, handles, indices, logs, memory, printing, stack
 from treadle.codegen.arguments import EXTENTS, ArgumentLayout
 from treadle.codegen.emitter import FunctionEmitter, Handler
 from treadle.codegen.module import Message, Module
@@ -23,16 +23,18 @@ from treadle.types.storage import Aggregate, ArrayRef
 
 HANDLERS: dict[str, Handler] = {
     name: handler
-    for room in (aggregates, assertions, atomics, control_flow, handles, indices, memory, printing, stack)
+    for room in (aggregates, assertions, atomics, control_flow, handles, indices, logs, memory, printing, stack)
     for name, handler in room.HANDLERS.items()
 }
 
-_GROUP, _LOOP, _ROWS, _PARALLEL = "!0", "!1", "!2", "!3"
+_GROUP, _LOOP, _ROWS, _PARALLEL, _NO_UNROLL = "!0", "!1", "!2", "!3", "!4"
 _METADATA = [
     f"{_GROUP} = distinct !{{}}",
-    f"{_LOOP} = distinct !{{{_LOOP}, {_PARALLEL}}}",
-    f"{_ROWS} = distinct !{{{_ROWS}, {_PARALLEL}}}",
+    f"{_LOOP} = distinct !{{{_LOOP}, {_PARALLEL}, {_NO_UNROLL}}}",
+    f"{_ROWS} = distinct !{{{_ROWS}, {_PARALLEL}, {_NO_UNROLL}}}",
     f'{_PARALLEL} = !{{!"llvm.loop.parallel_accesses", {_GROUP}}}',
+    # Unrolling the loop over threads doubles the time to compile it and gains nothing.
+    f'{_NO_UNROLL} = !{{!"llvm.loop.unroll.runtime.disable"}}',
 ]
 
 
@@ -50,6 +52,7 @@ class _Needs:
 
     aggregates: bool = False
     stack: bool = False
+    logs: bool = False
     failure: bool = False
     coordinates: bool = False
 
@@ -79,11 +82,15 @@ def emit_kernel(
         _skip_after_failure(e)
     if needs.stack:
         e.stack = stack.Stack(e, function.body)
+    if needs.logs:
+        e.logs = logs.Logs(e, function)
     if needs.coordinates and launch_ndim > 1:
         _emit_rows(e, function, launch_ndim)
     else:
         _emit_flat(e, function)
     e.start("done")
+    if needs.logs:
+        e.logs.finish()
     e.line("ret void")
     header = f"define void @{symbol}(ptr noalias %args, i64 %begin, i64 %end, ptr noalias %worker)"
     text = [f"{header} {target.function_attributes} {{", "entry:", *e.slots, "br label %arguments", *e.lines, "}"]
@@ -100,6 +107,8 @@ def _survey(function: Function) -> _Needs:
             needs.coordinates |= op.attributes["rank"] > 1
         elif op.name in ("frame", "save", "restore"):
             needs.stack = needs.failure = True
+        elif op.name in logs.HANDLERS:
+            needs.logs = needs.failure = True
         elif op.name == "assert":
             needs.failure = True
     return needs
@@ -127,13 +136,17 @@ def _skip_after_failure(e: FunctionEmitter) -> None:
 
 
 def _index32(e: FunctionEmitter, text: str) -> str:
-    # nsw lets LLVM see that consecutive threads have consecutive indices.
-    return e.assign(f"trunc nsw i64 {text} to i32")
+    """An index as i32. Indexing uses ``text`` itself: LLVM sees that consecutive threads access consecutive elements."""
+    index = e.assign(f"trunc nsw i64 {text} to i32")
+    e.wide_indices[index] = text
+    return index
 
 
 def _emit_body(e: FunctionEmitter, function: Function) -> None:
     if e.stack is not None:
         e.stack.set_top("0")
+    if e.logs is not None:
+        e.logs.start_thread()
     e.emit_block(function.body)
 
 

@@ -28,7 +28,8 @@ PRINT_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 class WorkerFields(ctypes.Structure):
     """The memory layout of a worker.
 
-    ``stack`` and ``capacity`` are the stack's memory; ``failed`` is 1 after a failure, and
+    ``stack`` and ``capacity`` are the stack's memory; ``thread_log`` and ``launch_log`` those of the
+    logs, of which the second has a top in bytes and a table with a position for each thread; ``failed`` is 1 after a failure, and
     ``message``, ``thread`` (flat index) and ``values`` then describe the first one; ``print`` is the
     address of a ``PRINT_CALLBACK``.
     """
@@ -41,6 +42,12 @@ class WorkerFields(ctypes.Structure):
         ("thread", ctypes.c_int64),
         ("values", ctypes.c_int64 * MAX_VALUES),
         ("print", ctypes.c_void_p),
+        ("thread_log", ctypes.c_void_p),
+        ("thread_log_capacity", ctypes.c_int64),
+        ("launch_log", ctypes.c_void_p),
+        ("launch_log_capacity", ctypes.c_int64),
+        ("launch_log_top", ctypes.c_int64),
+        ("launch_log_table", ctypes.c_void_p),
     ]
 
 
@@ -103,11 +110,16 @@ class Worker:
         return Failure(fields.message, fields.thread, tuple(fields.values))
 
     def close(self) -> None:
-        """Free the stack. The worker can be used again; its stack then grows anew."""
-        if self.fields.stack:
-            _free(self.fields.stack)
-            self.fields.stack = None
-            self.fields.capacity = 0
+        """Free the stack and the logs. The worker can be used again; they then grow anew."""
+        for base, capacity in (
+            ("stack", "capacity"),
+            ("thread_log", "thread_log_capacity"),
+            ("launch_log", "launch_log_capacity"),
+        ):
+            if getattr(self.fields, base):
+                _free(getattr(self.fields, base))
+                setattr(self.fields, base, None)
+                setattr(self.fields, capacity, 0)
 
     def __del__(self) -> None:
         self.close()
