@@ -15,6 +15,13 @@ class LaunchError(TreadleError, ValueError, TypeError, RuntimeError):
     """
 
 
+class ArrayError(TreadleError, ValueError, TypeError, RuntimeError):
+    """An array cannot be made, viewed, copied or written as asked. Nothing has changed.
+
+    Several exceptions at once, for the same reason as ``LaunchError``.
+    """
+
+
 class KernelError(TreadleError, RuntimeError):
     """A kernel stopped: an assertion failed, or in debug mode an index was out of range."""
 

@@ -1,0 +1,219 @@
+"""PyTorch: tensors and arrays that share memory and gradients, and the names of dtypes and devices.
+
+PyTorch is imported when a function here is called, not before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from treadle.errors import ArrayError
+from treadle.runtime import elements, shapes
+from treadle.runtime.array import array, wrap_pointer
+from treadle.runtime.device import CPU, Device, DeviceLike, get_device
+from treadle.types import SCALARS, bfloat16, from_annotation, is_scalar
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "device_from_torch",
+    "device_to_torch",
+    "dtype_from_torch",
+    "dtype_to_torch",
+    "from_torch",
+    "stream_from_torch",
+    "stream_to_torch",
+    "to_torch",
+]
+
+
+@cache
+def _to_torch() -> dict[Any, torch.dtype]:
+    import torch
+
+    return {scalar: getattr(torch, scalar.__name__) for scalar in SCALARS}
+
+
+@cache
+def _from_torch() -> dict[torch.dtype, Any]:
+    return {dtype: scalar for scalar, dtype in _to_torch().items()}
+
+
+def dtype_from_torch(torch_dtype: torch.dtype) -> Any:
+    """The scalar type of a PyTorch dtype. Raises TypeError if there is none (complex numbers, quantised types)."""
+    scalar = _from_torch().get(torch_dtype)
+    if scalar is None:
+        raise TypeError(f"no dtype corresponds to PyTorch's {torch_dtype}")
+    return scalar
+
+
+def dtype_to_torch(dtype: Any) -> torch.dtype:
+    """The PyTorch dtype of a scalar type. Raises TypeError for other types."""
+    scalar = from_annotation(dtype)
+    if not is_scalar(scalar):
+        raise TypeError(f"{dtype!r} does not correspond to a PyTorch dtype")
+    return _to_torch()[scalar]
+
+
+def device_from_torch(torch_device: torch.device | str) -> Device:
+    """The device of a PyTorch device or its name. Raises as ``get_device`` does."""
+    return get_device(str(torch_device))
+
+
+def device_to_torch(device: DeviceLike) -> str:
+    """The name that PyTorch has for a device. Raises as ``get_device`` does."""
+    return get_device(device).alias
+
+
+def stream_from_torch(stream_or_device: Any = None) -> None:
+    """The stream of a PyTorch stream: None for the CPU, which has none in PyTorch. Raises for CUDA streams."""
+    get_device(None if stream_or_device is None else str(getattr(stream_or_device, "device", stream_or_device)))
+
+
+def stream_to_torch(stream_or_device: Any = None) -> None:
+    """The PyTorch stream of a stream: None for the CPU, which has none in PyTorch."""
+    get_device(None if stream_or_device is None else str(getattr(stream_or_device, "device", stream_or_device)))
+
+
+def from_torch(
+    t: torch.Tensor,
+    dtype: Any = None,
+    requires_grad: bool | None = None,
+    grad: torch.Tensor | array | None = None,
+    return_ctype: bool = False,
+    retain_grad: bool = False,
+) -> array:
+    """An array that shares the memory of a tensor, and its gradient.
+
+    A scalar dtype keeps shape and strides; the components of a vector or matrix dtype are the last dimensions of
+    the tensor. A tensor without dimensions gives an array of shape ``(1,)``.
+
+    ``requires_grad=None`` means that of the tensor. If the array requires a gradient, it is ``grad``, else that
+    of the tensor; if the tensor has none, zeros are attached to it. ``return_ctype`` exists for programs
+    written for Warp: an array is what a launch takes. Raises TypeError for a tensor of a dtype that has no
+    counterpart or does not fit ``dtype``, and RuntimeError for a tensor that is sparse, on another device, of
+    more than four dimensions, or whose components are not contiguous.
+    """
+    result = wrap_tensor(t, dtype)
+    result.retain_grad = retain_grad
+    if grad is not None:
+        result.grad = grad if isinstance(grad, array) else wrap_tensor(grad, result.dtype)
+    elif t.requires_grad if requires_grad is None else requires_grad:
+        result.grad = wrap_tensor(_gradient_of(t), result.dtype)
+    return result
+
+
+def wrap_tensor(t: torch.Tensor, dtype: Any = None) -> array:
+    """``from_torch`` without gradient. What is kept alive is the memory, not the tensor and its graph."""
+    import torch
+
+    scalar = _from_torch().get(t.dtype)
+    if scalar is None or t.layout is not torch.strided or not t.is_cpu or t.is_neg():
+        raise _refusal(t)
+    layout = elements.layout(scalar)
+    if dtype is not None and dtype is not scalar:
+        dtype = elements.concrete_dtype(dtype)
+        layout = elements.layout(dtype)
+        if not _same_bits(scalar, layout.scalar):
+            raise ArrayError(f"a tensor of {t.dtype} cannot be an array of {dtype!r}")
+    else:
+        dtype = scalar
+    shape: tuple[int, ...] = tuple(t.shape)
+    itemsize = scalar.size
+    strides = tuple([stride * itemsize for stride in t.stride()])
+    if layout.shape:
+        shape, strides = _split_components(t, dtype, layout, shape, strides)
+    if not shape:
+        shape, strides = (1,), (layout.size,)
+    if len(shape) > shapes.MAX_NDIM:
+        raise ArrayError(f"arrays have 1 to {shapes.MAX_NDIM} dimensions: a tensor of shape {tuple(t.shape)} has more")
+    strides, contiguous = shapes.canonical_strides(shape, strides, layout.size)
+    return wrap_pointer(t.data_ptr(), dtype, shape, strides, contiguous, t.untyped_storage())
+
+
+def _split_components(
+    t: torch.Tensor, dtype: Any, layout: elements.ElementLayout, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shape and strides without the last dimensions, which are the components of ``dtype``."""
+    ndim = len(shape) - len(layout.shape)
+    if ndim < 0 or shape[ndim:] != layout.shape:
+        raise ArrayError(
+            f"a tensor of shape {tuple(t.shape)} cannot be an array of {dtype!r}: "
+            f"its last dimensions would have to be {layout.shape}"
+        )
+    if t.numel() and not shapes.canonical_strides(layout.shape, strides[ndim:], layout.dtype.itemsize)[1]:
+        raise ArrayError(
+            f"the last dimensions of a tensor must be contiguous for an array of {dtype!r}; "
+            f"the tensor has the shape {tuple(t.shape)} and the strides {t.stride()}: call contiguous() on it"
+        )
+    return shape[:ndim], strides[:ndim]
+
+
+def _same_bits(have: Any, want: Any) -> bool:
+    """Whether a tensor of one scalar type can be read as another: integers and bools of the same size."""
+    return have is want or (want is not None and have.size == want.size and not have.is_float and not want.is_float)
+
+
+def _refusal(t: torch.Tensor) -> Exception:
+    if str(t.layout) != "torch.strided":
+        return ArrayError(f"a tensor of layout {t.layout} cannot be an array: convert it with to_dense()")
+    if t.device.type != "cpu":
+        return ArrayError(f"a tensor on {t.device} cannot be an array: this build of Treadle runs on the CPU only")
+    if t.is_neg():
+        return ArrayError("a tensor with a pending negation cannot be an array: call resolve_neg() on it")
+    return TypeError(f"no dtype corresponds to PyTorch's {t.dtype}")
+
+
+def _gradient_of(t: torch.Tensor) -> torch.Tensor:
+    """The gradient of a tensor; zeros, attached to it, if it has none."""
+    if t.is_leaf or t.retains_grad:
+        gradient = t.grad
+    else:
+        with warnings.catch_warnings():  # PyTorch warns of a look at the gradient of what is no leaf
+            warnings.simplefilter("ignore")
+            gradient = t.grad
+    if gradient is None:
+        import torch
+
+        gradient = torch.zeros_like(t, requires_grad=False)
+        t.grad = gradient
+    return gradient
+
+
+def to_torch(a: array, requires_grad: bool | None = None) -> torch.Tensor:
+    """A tensor that shares the memory of an array; the array's gradient becomes ``tensor.grad``.
+
+    The components of vectors and matrices are trailing dimensions. ``requires_grad=None`` means that of the array,
+    as far as the dtype is one of floats. Raises TypeError for structs, RuntimeError for negative strides,
+    which PyTorch does not have.
+    """
+    scalar = elements.layout(a.dtype).scalar
+    if scalar is None:
+        raise TypeError(f"an array of {a.dtype!r} cannot be a tensor")
+    result = _share(a)
+    if requires_grad is None:
+        requires_grad = a.requires_grad and scalar.is_float
+    if requires_grad:
+        result.requires_grad_()
+        gradient = a.grad
+        if gradient is not None:
+            result.grad = _share(gradient)
+    return result
+
+
+def _share(a: array) -> torch.Tensor:
+    import torch
+
+    if a.device is not CPU:
+        raise ArrayError(f"an array on {a.device} cannot be a tensor on the CPU")
+    if min(a.strides) < 0:
+        raise ArrayError(
+            f"a tensor cannot have negative strides, as the array has: {a.strides}; call contiguous() first"
+        )
+    host = a.host()
+    if elements.layout(a.dtype).scalar is bfloat16:
+        return torch.from_numpy(host.view("i2")).view(torch.bfloat16)
+    return torch.from_numpy(host)
