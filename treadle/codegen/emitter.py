@@ -15,6 +15,7 @@ from treadle.codegen.handles import Handle, element_address
 from treadle.codegen.module import Module
 from treadle.codegen.options import Options
 from treadle.codegen.ownership import Buffers
+from treadle.codegen.small_floats import double_to_float16, narrow_to_bfloat16, widen_bfloat16
 from treadle.ir.core import Block, Op, Value
 from treadle.ir.definitions import TABLE, IRError
 from treadle.types import scalars
@@ -69,6 +70,8 @@ class FunctionEmitter(Code):
 
     def intrinsic(self, name: str, scalar: ScalarMeta, operands: Sequence[str]) -> str:
         """Call an LLVM intrinsic that is overloaded on ``scalar``; LLVM declares it by itself."""
+        if scalar is scalars.float16 and name == "llvm.fma":  # LLVM would go by way of float64 and a library
+            return self._half_by_way_of_float(self.intrinsic, name, operands)
         t = self._type_names[scalar]
         flags = self.fast if scalar.is_float else ""
         suffix = scalar.short if scalar.is_float else t
@@ -77,12 +80,15 @@ class FunctionEmitter(Code):
     def math(self, name: str, scalar: ScalarMeta, operands: Sequence[str]) -> str:
         """Call a mathematical function; float16 by way of float32."""
         if scalar is scalars.float16:
-            wide = [self.assign(f"fpext half {x} to float") for x in operands]
-            return self.assign(f"fptrunc float {self.math(name, scalars.float32, wide)} to half")
+            return self._half_by_way_of_float(self.math, name, operands)
         t = self._type_names[scalar]
         function = self.target.math(name, scalar, len(operands))
         self.module.declare_math(function, t, len(operands))
         return self.assign(f"call {self.fast}{t} @{function.symbol}({self._arguments(t, operands)})")
+
+    def _half_by_way_of_float(self, call: Callable[..., str], name: str, operands: Sequence[str]) -> str:
+        wide = [self.assign(f"fpext half {x} to float") for x in operands]
+        return self.assign(f"fptrunc float {call(name, scalars.float32, wide)} to half")
 
     @staticmethod
     def _arguments(type_: str, operands: Sequence[str]) -> str:
@@ -121,6 +127,8 @@ class FunctionEmitter(Code):
         wide = self.target.wide_floats
         if op.name not in _BITS_ONLY and (types[0] in wide or op.attributes.get("type") in wide):
             return self._lower_widened(lowering, op, types, operands)
+        if types[0] is scalars.float64 and op.attributes.get("type") is scalars.float16:
+            return double_to_float16(self, operands[0])
         return lowering(self, op.attributes, types, operands)
 
     def _lower_widened(self, lowering: Any, op: Op, types: Sequence[Any], operands: Sequence[str]) -> str:
@@ -137,22 +145,15 @@ class FunctionEmitter(Code):
 
     def widen(self, scalar: ScalarMeta, text: str) -> str:
         """A float32 with the value of a ``wide_floats`` scalar."""
+        if scalar is scalars.bfloat16:
+            return widen_bfloat16(self, text)
         return self.assign(f"fpext {self._type_names[scalar]} {text} to float")
 
     def narrow(self, scalar: ScalarMeta, text: str) -> str:
         """A float32 rounded to the nearest ``wide_floats`` scalar, ties to even."""
-        if scalar is not scalars.bfloat16:
-            return self.assign(f"fptrunc float {text} to {self._type_names[scalar]}")
-        # LLVM would call a function of a library that may not be there.
-        bits = self.assign(f"bitcast float {text} to i32")
-        upper = self.assign(f"lshr i32 {bits}, 16")
-        odd = self.assign(f"and i32 {upper}, 1")
-        bias = self.assign(f"add i32 {odd}, 32767")
-        rounded = self.assign(f"lshr i32 {self.assign(f'add i32 {bits}, {bias}')}, 16")
-        quiet = self.assign(f"or i32 {upper}, 64")
-        is_nan = self.assign(f"fcmp uno float {text}, {text}")
-        chosen = self.assign(f"select i1 {is_nan}, i32 {quiet}, i32 {rounded}")
-        return self.assign(f"bitcast i16 {self.assign(f'trunc i32 {chosen} to i16')} to bfloat")
+        if scalar is scalars.bfloat16:
+            return narrow_to_bfloat16(self, text)
+        return self.assign(f"fptrunc float {text} to {self._type_names[scalar]}")
 
     # Memory.
 
