@@ -42,7 +42,7 @@ class _Walk:
                 for block in op.blocks:
                     written = self.block(block, written)
             return written
-        if op.name in ("load", "atomic"):
+        if op.name == "load":
             self.pairs.update((read, w) for read in self.origins(op.operands[0]) for w in written)
         if op.name == "call":
             arrays = {label for v in op.operands if isinstance(v.type, ArrayRef) for label in self.origins(v)}

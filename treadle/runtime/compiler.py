@@ -17,6 +17,7 @@ from typing import Any, Optional
 from treadle import codegen, config, frontend, passes
 from treadle.ad.adjoint import adjoint_kernel, check_available
 from treadle.ad.errors import DerivativeError
+from treadle.ad.log import with_appends
 from treadle.codegen.arguments import ArgumentLayout
 from treadle.ir.core import Function
 from treadle.passes.access import Access
@@ -65,14 +66,36 @@ class Executable:
     keep_alive: Any = field(repr=False, default=None)
 
 
+@dataclass(frozen=True)
+class Request:
+    """Which adjoint of a kernel is wanted; all are sets of labels of arrays.
+
+    ``active``: those with a gradient. ``contiguous``: those of them whose gradient array is
+    contiguous. ``unrepeatable`` and ``repeated``: see ``ad.adjoint_kernel``.
+    """
+
+    active: frozenset[str]
+    contiguous: frozenset[str]
+    unrepeatable: frozenset[str] = frozenset()
+    repeated: frozenset[str] = frozenset()
+
+    def describe(self) -> str:
+        """A text that is the same in every process, for the key of the cache."""
+        return "adjoint:" + ";".join(
+            ",".join(sorted(labels)) for labels in (self.active, self.contiguous, self.unrepeatable, self.repeated)
+        )
+
+
 @dataclass
 class Adjoint:
-    """The adjoint of a kernel for one choice of arrays with gradient.
+    """The adjoint of a kernel for one request.
 
-    ``needed``: labels of the arrays whose contents it reads. ``error``: why there is none.
+    ``needed``: labels of the arrays whose contents it reads. ``reads_log``: whether it reads values
+    that atomics returned, which the forward launch must have logged. ``error``: why there is none.
     """
 
     needed: frozenset[str]
+    reads_log: bool = False
     error: Optional[DerivativeError] = None
     function: Optional[Function] = field(repr=False, default=None)
     executable: Optional[Executable] = field(repr=False, default=None)
@@ -92,7 +115,8 @@ class CompiledKernel:
         self.array_labels = _array_labels(self.labels, self._parameter_types())
         self._fingerprint = frontend.fingerprint(kernel, self.options)
         self._function: Optional[Function] = None
-        self._adjoints: dict[tuple[frozenset[str], frozenset[str]], Adjoint] = {}
+        self._adjoints: dict[Request, Adjoint] = {}
+        self._logged: Optional[Executable] = None
         self.access: dict[str, Access] = {}
         self.hazards: frozenset[tuple[str, str]] = frozenset()
         """Pairs (read, written) of array labels: the kernel may read the one after writing the other."""
@@ -127,63 +151,72 @@ class CompiledKernel:
 
     # Adjoint.
 
-    def adjoint(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Adjoint:
-        """The adjoint for gradients of the arrays labelled in ``active``.
-
-        ``contiguous_gradients``: those whose gradient array is contiguous.
-        """
-        found = self._adjoints.get((active, contiguous_gradients))
+    def adjoint(self, request: Request) -> Adjoint:
+        """The adjoint for ``request``, without machine code unless it was in the cache."""
+        found = self._adjoints.get(request)
         if found is None:
             with _lock:
-                found = self._adjoints[active, contiguous_gradients] = self._prepare(active, contiguous_gradients)
+                found = self._adjoints[request] = self._prepare(request)
         return found
 
-    def adjoint_executable(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Executable:
-        """As ``adjoint``, with machine code.
+    def adjoint_executable(self, request: Request) -> Executable:
+        """The machine code of an adjoint.
 
         Raises:
-            DerivativeError: there is no adjoint.
+            DerivativeError: there is no such adjoint.
         """
-        adjoint = self.adjoint(active, contiguous_gradients)
+        adjoint = self.adjoint(request)
         if adjoint.error is not None:
-            raise adjoint.error
+            raise DerivativeError(adjoint.error.reason, adjoint.error.location)
         if adjoint.executable is None:
             with _lock:
-                if adjoint.function is None:
-                    adjoint.function = self._adjoint_function(active, contiguous_gradients)
-                key = self._adjoint_key(active, contiguous_gradients)
-                adjoint.executable = self._generate(adjoint.function, key, {"needed": sorted(adjoint.needed)})
+                function = adjoint.function or self._adjoint_function(request)
+                metadata = {"needed": sorted(adjoint.needed), "reads_log": adjoint.reads_log}
+                adjoint.executable = self._generate(function, self._key(request.describe()), metadata)
                 adjoint.function = None
         return adjoint.executable
 
-    def _prepare(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Adjoint:
+    def _prepare(self, request: Request) -> Adjoint:
         if not self.options["enable_backward"]:
             reason = f"kernel {self.kernel.key} was made with enable_backward=False, so no gradient passes through it"
-            return Adjoint(frozenset(), DerivativeError(reason))
-        key = self._adjoint_key(active, contiguous_gradients)
+            return Adjoint(frozenset(), error=DerivativeError(reason))
+        key = self._key(request.describe())
         entry = cache.load(key) if key else None
         if entry is not None:
-            types = self._parameter_types() + self._gradient_types(active, contiguous_gradients)
-            return Adjoint(frozenset(entry.metadata["needed"]), executable=self._link(entry, types))
+            types = self._parameter_types() + self._gradient_types(request)
+            needed, reads_log = frozenset(entry.metadata["needed"]), entry.metadata["reads_log"]
+            return Adjoint(needed, reads_log, executable=self._link(entry, types))
         try:
-            function = self._adjoint_function(active, contiguous_gradients)
+            function = self._adjoint_function(request)
         except DerivativeError as error:
-            return Adjoint(frozenset(), error)
-        return Adjoint(frozenset(passes.loads_of(function)) & frozenset(self.labels), function=function)
+            return Adjoint(frozenset(), error=error)
+        reads_log = any(op.name == "log_read" and op.attributes["log"] == "launch" for op in function.body.walk())
+        needed = frozenset(passes.loads_of(function)) & frozenset(self.array_labels)
+        return Adjoint(needed, reads_log, function=function)
 
-    def _adjoint_function(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Function:
-        raw = adjoint_kernel(self.function(), active)
-        for parameter, type_ in zip(
-            raw.parameters[len(self.function().parameters) :], self._gradient_types(active, contiguous_gradients)
-        ):
+    def _adjoint_function(self, request: Request) -> Function:
+        forward = self.function()
+        raw = adjoint_kernel(forward, request.active, request.unrepeatable, request.repeated)
+        gradients = raw.parameters[len(forward.parameters) :]
+        for parameter, type_ in zip(gradients, self._gradient_types(request)):
             parameter.type = type_
         function = passes.finish(raw, self.options)
         passes.dump("ad", self.kernel.key, function)
         check_available(function)
         return function
 
-    def _adjoint_key(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> Optional[str]:
-        return self._key(f"adjoint of {','.join(sorted(active))} with {','.join(sorted(contiguous_gradients))}")
+    def logged_forward(self) -> Executable:
+        """The kernel, which also logs what its atomics return."""
+        if self._logged is None:
+            with _lock:
+                key = self._key("logged")
+                entry = cache.load(key) if key else None
+                if entry is not None:
+                    self._logged = self._link(entry, self._parameter_types())
+                else:
+                    function = passes.finish(with_appends(self.function()), self.options)
+                    self._logged = self._generate(function, key, {})
+        return self._logged
 
     # Shared.
 
@@ -197,12 +230,12 @@ class CompiledKernel:
                 found.extend(leaf.type for leaf in leaves(type_))
         return found
 
-    def _gradient_types(self, active: frozenset[str], contiguous_gradients: frozenset[str]) -> list[StorageType]:
+    def _gradient_types(self, request: Request) -> list[StorageType]:
         """The types of the companions, in the order of ``ad.adjoint_kernel``."""
         return [
-            ArrayRef(type_.ndim, type_.itemsize, label in contiguous_gradients)
+            ArrayRef(type_.ndim, type_.itemsize, label in request.contiguous)
             for label, type_ in zip(self.labels, self._parameter_types())
-            if label in active and isinstance(type_, ArrayRef)
+            if label in request.active and isinstance(type_, ArrayRef)
         ]
 
     def _key(self, purpose: str) -> Optional[str]:

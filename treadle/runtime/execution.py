@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
 import threading
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Optional
 
-from treadle.codegen.worker import Worker
+import numpy as np
+
+from treadle.codegen.worker import Worker, failure_text
 from treadle.errors import KernelError
 from treadle.runtime.compiler import Executable
 
@@ -20,17 +25,29 @@ class _Local(threading.local):
 _local = _Local()
 
 
-def run(executable: Executable, kernel: Any, extents: tuple[int, ...], values: list[Any]) -> None:
-    """Run all threads of a launch.
+@dataclass
+class LaunchLog:
+    """What a launch logged: 64-bit words, and for each thread where its part starts."""
+
+    words: np.ndarray[Any, Any]
+    table: np.ndarray[Any, Any]
+
+
+def run(
+    executable: Executable, kernel: Any, extents: tuple[int, ...], values: list[Any], log: Optional[LaunchLog] = None
+) -> None:
+    """Run all threads of a launch. ``log``: what the adjoint of a launch reads.
 
     Raises:
         KernelError: an assertion failed in one of them.
     """
-    total = 1
-    for extent in extents:
-        total *= extent
+    total = math.prod(extents)
     if total:
-        run_packed(executable, kernel, executable.pack(*padded(extents), *values), total)
+        packed = executable.pack(*padded(extents), *values)
+        if log is None:
+            run_packed(executable, kernel, packed, total)
+        else:
+            _run_reading(executable, kernel, packed, total, log)
 
 
 def padded(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -42,15 +59,41 @@ def run_packed(executable: Executable, kernel: Any, arguments: bytes, total: int
     """Run ``total`` threads on packed arguments; see ``run``."""
     worker = _local.worker
     executable.run(arguments, 0, total, worker.address)
-    if worker.failed:
+    if worker.fields.failed:
         raise _failure(executable, kernel, worker)
+
+
+def run_logging(executable: Executable, kernel: Any, extents: tuple[int, ...], values: list[Any]) -> LaunchLog:
+    """As ``run``, for a kernel that logs; returns the log."""
+    total = math.prod(extents)
+    log = LaunchLog(np.zeros(0, np.int64), np.zeros(total, np.int64))
+    fields = _local.worker.fields
+    fields.launch_log_top = 0
+    fields.launch_log_table = log.table.ctypes.data
+    run(executable, kernel, extents, values)
+    if fields.launch_log_top:
+        raw = (ctypes.c_int64 * (fields.launch_log_top // 8)).from_address(fields.launch_log)
+        log.words = np.array(raw, np.int64)
+    return log
+
+
+def _run_reading(executable: Executable, kernel: Any, arguments: bytes, total: int, log: LaunchLog) -> None:
+    """Lend a log to the worker for one run."""
+    fields = _local.worker.fields
+    own = fields.launch_log
+    fields.launch_log = log.words.ctypes.data
+    fields.launch_log_table = log.table.ctypes.data
+    try:
+        run_packed(executable, kernel, arguments, total)
+    finally:
+        fields.launch_log = own
 
 
 def _failure(executable: Executable, kernel: Any, worker: Worker) -> Exception:
     """The exception for the failure that a worker recorded, which is cleared."""
-    identifier, values = worker.take_failure(executable.messages)
-    if identifier < 0:
-        return MemoryError(f"kernel {kernel.key}: no memory for the stack of the backward pass")
-    template, _, location = executable.messages[identifier]
-    where = f"{location}: " if location else ""
-    return KernelError(f"{where}kernel {kernel.key}: {template.format(*values)}")
+    failure = worker.take_failure()
+    assert failure is not None
+    text = failure_text(failure, executable.messages)
+    if failure.out_of_memory:
+        return MemoryError(f"kernel {kernel.key}: {text}")
+    return KernelError(f"kernel {kernel.key}: {text}")

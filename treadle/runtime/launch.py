@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from treadle.errors import LaunchError
+from treadle.errors import LaunchError, OverwriteError
 from treadle.runtime.array import array
 from treadle.runtime.binding import Binding, as_array, bind, launch_extents, leaf_label
-from treadle.runtime.compiler import Executable
+from treadle.runtime.compiler import Executable, Request
 from treadle.runtime.device import get_device
 from treadle.runtime.execution import padded, run, run_packed
 from treadle.runtime.recording import active
@@ -60,15 +60,18 @@ def launch(
     binding = bind(kernel, [*inputs, *outputs], len(extents))
     if adjoint:
         gradients = given_gradients(kernel, binding, [*adj_inputs], [*adj_outputs], len(inputs))
-        executable, values = adjoint_call(binding, gradients)
+        request = adjoint_request(binding, gradients)
+        refuse_lost(binding, request)
+        executable, values = adjoint_call(binding, request, gradients)
     else:
         executable, values = binding.compiled.forward, binding.values
     if record_cmd:
         return Command(kernel, extents, [*inputs, *outputs], executable, values, binding)
     recorder = active.recorder
     if recorder is not None and record_tape and not adjoint:
-        recorder.record_binding(binding, extents, inputs, outputs)
-    run(executable, kernel, extents, values)
+        recorder.record_binding(binding, extents, inputs, outputs).run_forward()
+    else:
+        run(executable, kernel, extents, values)
     return None
 
 
@@ -117,21 +120,55 @@ def _struct_gradients(name: str, type_: Any, gradient: Any) -> dict[str, array]:
     return found
 
 
+def adjoint_request(binding: Binding, gradients: Mapping[str, array]) -> Request:
+    """The request for the adjoint of a bound launch with these gradients, by label."""
+    contiguous = frozenset(label for label, g in gradients.items() if g.is_contiguous)
+    return Request(frozenset(gradients), contiguous)
+
+
+def refuse_lost(binding: Binding, request: Request) -> None:
+    """Refuse an adjoint launch without a tape that needs what the forward launch has overwritten.
+
+    Raises:
+        OverwriteError: the kernel writes to memory whose former contents the adjoint needs.
+    """
+    compiled, arrays = binding.compiled, binding.arrays
+    adjoint = compiled.adjoint(request)
+    if adjoint.reads_log:
+        raise OverwriteError(
+            f"kernel {compiled.kernel.key}: the gradient needs the values that its atomics returned, "
+            "which only a launch recorded by a Tape keeps"
+        )
+    for read in sorted(adjoint.needed):
+        for written in compiled.written:
+            if overlaps(arrays[read], arrays[written]):
+                raise OverwriteError(
+                    f"kernel {compiled.kernel.key} overwrites array {read}, whose former contents the gradient needs: "
+                    "record the launch with a Tape, which keeps them, or write to another array"
+                )
+
+
+def overlaps(first: array, second: array) -> bool:
+    """Whether two arrays may share memory, judged by the addresses of their first and last bytes."""
+    first_start, first_end = first.extent
+    second_start, second_end = second.extent
+    return first_start < second_end and second_start < first_end
+
+
 def adjoint_call(
-    binding: Binding, gradients: Mapping[str, array]
+    binding: Binding, request: Request, gradients: Mapping[str, array]
 ) -> tuple[Executable, list[Any]]:
     """The adjoint of a bound launch, with the values to pack.
 
     Raises:
         DerivativeError: the kernel has no adjoint for these gradients.
     """
-    labels = binding.compiled.array_labels
-    usable = {k: gradients[k] for k in labels if k in gradients}
-    contiguous = frozenset(k for k, g in usable.items() if g.is_contiguous)
-    executable = binding.compiled.adjoint_executable(frozenset(usable), contiguous)
+    compiled = binding.compiled
+    executable = compiled.adjoint_executable(request)
     values = list(binding.values)
-    for gradient in usable.values():
-        values += gradient._descriptor
+    for label in compiled.array_labels:
+        if label in request.active:
+            values += gradients[label]._descriptor
     return executable, values
 
 

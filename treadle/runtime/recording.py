@@ -23,8 +23,11 @@ class Recorder(ABC):
     """
 
     @abstractmethod
-    def record_binding(self, binding: Binding, extents: tuple[int, ...], inputs: Any, outputs: Any) -> None:
-        """A kernel is about to run over ``extents``; ``inputs`` and ``outputs`` are the arguments as they were given."""
+    def record_binding(self, binding: Binding, extents: tuple[int, ...], inputs: Any, outputs: Any) -> Any:
+        """A kernel is to run over ``extents``; ``inputs`` and ``outputs`` are the arguments as they were given.
+
+        Returns a record whose ``run_forward()`` runs it.
+        """
 
     @abstractmethod
     def record_copy(self, dest: array, src: array) -> None:

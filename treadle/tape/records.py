@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
-from treadle.errors import OverwriteError
 from treadle.runtime.array import array
 from treadle.runtime.binding import Binding
-from treadle.runtime.execution import run
-from treadle.runtime.launch import adjoint_call, own_gradients
-from treadle.tape.versions import Need
+from treadle.runtime.compiler import Adjoint, Request
+from treadle.runtime.execution import LaunchLog, run, run_logging
+from treadle.runtime.launch import adjoint_call, adjoint_request, own_gradients
+from treadle.tape.accumulation import accumulate
+from treadle.tape.versions import Need, Snapshot
 
 
 class Record(ABC):
@@ -28,17 +29,22 @@ class Record(ABC):
 
 @dataclass
 class LaunchRecord(Record):
-    """A launch of a kernel."""
+    """A launch of a kernel.
+
+    ``request``: the adjoint that was wanted when it was recorded. ``needs``: the arrays whose
+    contents that adjoint reads, by label. ``scratch``: what was, before the launch, in memory that
+    the kernel reads after writing to it. ``log``: the values that its atomics returned.
+    """
 
     binding: Binding
     extents: tuple[int, ...]
     inputs: Sequence[Any]
     outputs: Sequence[Any]
-    active: frozenset[str]
-    """The arrays that had a gradient when the launch was recorded, by label."""
+    request: Request
+    adjoint: Optional[Adjoint]
     needs: dict[str, Need]
-    hazards: list[str] = field(default_factory=list)
-    """Arrays whose contents the adjoint needs as they were in the middle of the launch."""
+    scratch: list[Snapshot] = field(default_factory=list)
+    log: Optional[LaunchLog] = None
     metadata: Optional[dict[str, Any]] = None
 
     @property
@@ -53,27 +59,36 @@ class LaunchRecord(Record):
     def written(self) -> Sequence[array]:  # type: ignore[override]
         return [self.binding.arrays[k] for k in self.binding.compiled.written]
 
+    def run_forward(self) -> None:
+        """Run the kernel, keeping what its atomics return if the adjoint reads it."""
+        compiled = self.binding.compiled
+        if self.adjoint is not None and self.adjoint.reads_log:
+            self.log = run_logging(compiled.logged_forward(), self.kernel, self.extents, self.binding.values)
+        else:
+            run(compiled.forward, self.kernel, self.extents, self.binding.values)
+
     def backward(self) -> None:
-        binding = self.binding
-        gradients = own_gradients(binding.arrays)
+        gradients = own_gradients(self.binding.arrays)
         if not gradients:
             return
-        self._check(frozenset(gradients))
-        executable, values = adjoint_call(binding, gradients)
-        for label, need in self.needs.items():
-            if need.saved is not None:
-                start, length = binding.positions[label]
-                values[start : start + length] = need.saved._descriptor
-        run(executable, self.kernel, self.extents, values)
+        request = adjoint_request(self.binding, gradients)
+        request = replace(request, unrepeatable=self.request.unrepeatable, repeated=self.request.repeated)
+        executable, values = adjoint_call(self.binding, request, gradients)
+        copies = [snapshot.copy() for snapshot in self.scratch]
+        for label, descriptor in self._saved_descriptors(request, copies).items():
+            start, length = self.binding.positions[label]
+            values[start : start + length] = descriptor
+        run(executable, self.kernel, self.extents, values, self.log)
 
-    def _check(self, active: frozenset[str]) -> None:
-        """Refuse where a needed value is not to be had any more."""
-        if self.hazards:
-            raise OverwriteError(
-                f"kernel {self.kernel.key} reads array{'s' if len(self.hazards) > 1 else ''} {', '.join(self.hazards)} "
-                f"after writing to the same memory, and the gradient needs the values that it read: "
-                f"write the results to another array"
-            )
+    def _saved_descriptors(self, request: Request, copies: list[Snapshot]) -> dict[str, tuple[int, ...]]:
+        """Descriptors to use in place of those of the arrays: of snapshots and of scratch copies."""
+        arrays = self.binding.arrays
+        found = {label: n.saved.descriptor(n.array) for label, n in self.needs.items() if n.saved is not None}
+        for label in request.unrepeatable | request.repeated:
+            for copy in copies:
+                if copy.holds(arrays[label]):
+                    found[label] = copy.descriptor(arrays[label])
+        return found
 
 
 @dataclass
@@ -92,7 +107,7 @@ class CopyRecord(Record):
         if gradient is None:
             return
         if self.src.grad is not None:
-            self.src.grad.accumulate(gradient)
+            accumulate(self.src.grad, gradient)
         gradient.zero_()
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Optional
 
 from treadle.errors import OverwriteError, TreadleError
 from treadle.runtime.array import array
 from treadle.runtime.binding import Binding, bind, launch_extents
 from treadle.runtime.copying import copy
-from treadle.runtime.launch import own_gradients
+from treadle.runtime.launch import adjoint_request, overlaps, own_gradients
 from treadle.runtime.recording import Recorder, activate, active
 from treadle.tape.records import CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
 from treadle.tape.retained import Retained
-from treadle.tape.versions import Need, Versions, overlaps, snapshots
+from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save
 
 OVERWRITES = ("save", "error", "ignore")
 
@@ -85,40 +86,61 @@ class Tape:
         inputs: Sequence[Any],
         outputs: Sequence[Any],
         metadata: Optional[dict[str, Any]] = None,
-    ) -> None:
+    ) -> LaunchRecord:
+        """Enter a launch that is about to run."""
         compiled, arrays = binding.compiled, binding.arrays
-        gradients = own_gradients(arrays)
-        adjoint = None
-        needed: Sequence[str] = ()
-        if gradients:
-            labels = frozenset(gradients)
-            adjoint = compiled.adjoint(labels, frozenset(k for k, g in gradients.items() if g.is_contiguous))
-            needed = [k for k in compiled.array_labels if k in adjoint.needed]
-        needs = {k: Need(arrays[k], f"kernel {compiled.kernel.key}, parameter {k}") for k in needed}
-        record = LaunchRecord(binding, extents, inputs, outputs, frozenset(gradients), needs, metadata=metadata)
-        record.hazards = [
-            read
-            for read in needed
-            if any((read, w) in compiled.hazards and overlaps(arrays[read], arrays[w]) for w in compiled.written)
-        ]
-        for need in needs.values():
-            self._versions.need(need)
+        request = adjoint_request(binding, own_gradients(arrays))
+        record = LaunchRecord(binding, extents, inputs, outputs, request, None, {}, metadata=metadata)
+        if request.active:
+            self._prepare_adjoint(record)
         self._records.append(record)
         for label in compiled.written:
             self._before_write(arrays[label], f"kernel {compiled.kernel.key}, parameter {label}")
+        return record
+
+    def _prepare_adjoint(self, record: LaunchRecord) -> None:
+        """Find out what the adjoint of a launch will need, and enter it."""
+        compiled, arrays = record.binding.compiled, record.binding.arrays
+        record.adjoint = compiled.adjoint(record.request)
+        hazardous = self._hazards(record.binding) & record.adjoint.needed if self.overwrites != "ignore" else None
+        if hazardous:
+            self._prepare_scratch(record, hazardous)
+        for label in compiled.array_labels:
+            if label in record.adjoint.needed and label not in record.request.unrepeatable:
+                need = Need(arrays[label], f"kernel {compiled.kernel.key}, parameter {label}")
+                record.needs[label] = need
+                self._versions.need(need)
+
+    @staticmethod
+    def _hazards(binding: Binding) -> set[str]:
+        """Arrays that the kernel may read after it has written to the same memory."""
+        arrays = binding.arrays
+        return {read for read, written in binding.compiled.hazards if overlaps(arrays[read], arrays[written])}
+
+    def _prepare_scratch(self, record: LaunchRecord, hazardous: set[str]) -> None:
+        """Keep what is in memory now that the kernel will write to and then read."""
+        compiled, arrays = record.binding.compiled, record.binding.arrays
+        if self.overwrites == "error":
+            raise OverwriteError(
+                f"kernel {compiled.kernel.key} reads {', '.join(sorted(hazardous))} after writing to the same memory, "
+                "and the gradient needs what it read"
+            )
+        repeated = {w for w in compiled.written if any(overlaps(arrays[w], arrays[r]) for r in hazardous)}
+        record.request = replace(
+            record.request, unrepeatable=frozenset(hazardous), repeated=frozenset(repeated)
+        )
+        record.adjoint = compiled.adjoint(record.request)
+        touched = [arrays[label] for label in hazardous | repeated]
+        record.scratch = [Snapshot.of(start, end) for start, end in merged_extents(touched)]
 
     def _before_write(self, target: array, writer: str) -> None:
         """Save what the backward pass still needs of the memory of ``target``."""
         if self.overwrites == "ignore":
             return
-
-        def refuse(need: Need) -> None:
-            raise OverwriteError(
-                f"{writer} overwrites memory that the gradient needs: it was read by {need.reader}"
-            )
-
-        save = snapshots(lambda a: (a.ptr, a.shape, a.strides, a.dtype))
-        self._versions.overwrite(target, save if self.overwrites == "save" else refuse)
+        needs = self._versions.overwritten(target)
+        if needs and self.overwrites == "error":
+            raise OverwriteError(f"{writer} overwrites memory that the gradient needs: it was read by {needs[0].reader}")
+        save(needs)
 
     # The backward pass.
 
@@ -204,8 +226,8 @@ class _TapeRecorder(Recorder):
 
     def record_binding(
         self, binding: Binding, extents: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]
-    ) -> None:
-        self._tape._record_binding(binding, extents, inputs, outputs)
+    ) -> LaunchRecord:
+        return self._tape._record_binding(binding, extents, inputs, outputs)
 
     def record_copy(self, dest: array, src: array) -> None:
         self._tape._before_write(dest, "a copy")
@@ -214,3 +236,13 @@ class _TapeRecorder(Recorder):
     def record_fill(self, dest: array) -> None:
         self._tape._before_write(dest, "a fill")
         self._tape._records.append(FillRecord(dest))
+
+    def mark_read(self, array: array) -> None:
+        if self._tape.overwrites == "error":
+            self._tape._versions.need(Need(array, "a step marked by mark_read"))
+
+    def mark_write(self, array: array) -> None:
+        self._tape._before_write(array, "a step marked by mark_write")
+
+    def mark_init(self, array: array) -> None:
+        self._tape._versions.overwritten(array)

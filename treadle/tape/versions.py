@@ -8,30 +8,70 @@ one array under two parameters count.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable
+import ctypes
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+import numpy as np
+
 from treadle.runtime.array import array
+from treadle.runtime.launch import overlaps
 
 
-@dataclass
+class Snapshot:
+    """A copy of the bytes between two addresses."""
+
+    __slots__ = ("data", "start")
+
+    def __init__(self, start: int, data: np.ndarray[Any, Any]) -> None:
+        self.start = start
+        self.data = data
+
+    @classmethod
+    def of(cls, start: int, end: int) -> Snapshot:
+        """A copy of what is there now."""
+        source = np.frombuffer((ctypes.c_char * (end - start)).from_address(start), np.uint8)
+        data = aligned_bytes(end - start, start)
+        data[:] = source
+        return cls(start, data)
+
+    def copy(self) -> Snapshot:
+        """A second copy, to be written to."""
+        data = aligned_bytes(self.data.size, self.start)
+        data[:] = self.data
+        return Snapshot(self.start, data)
+
+    def holds(self, a: array) -> bool:
+        """Whether all of the memory of an array was copied."""
+        start, end = a.extent
+        return self.start <= start and end <= self.start + self.data.size
+
+    def descriptor(self, a: array) -> tuple[int, ...]:
+        """What a launch passes for array ``a``, with its memory in this copy."""
+        pointer, *layout = a._descriptor
+        return (pointer - self.start + self.data.ctypes.data, *layout)
+
+
+def aligned_bytes(size: int, like: int) -> np.ndarray[Any, Any]:
+    """Bytes whose address is as well aligned as the address ``like``, up to 64."""
+    raw = np.empty(size + 64, np.uint8)
+    shift = (like - raw.ctypes.data) % 64
+    return raw[shift : shift + size]
+
+
+@dataclass(slots=True)
 class Need:
-    """One array whose contents one record will need; ``saved`` is set once they are overwritten."""
+    """An array whose contents a record needs; ``saved`` is set once they are overwritten."""
 
     array: array
     reader: str
     """The kernel and parameter that need it, for messages."""
-    saved: Optional[array] = None
-
-    @property
-    def contents(self) -> array:
-        """The array, or the snapshot of what it held."""
-        return self.saved if self.saved is not None else self.array
+    saved: Optional[Snapshot] = None
 
 
-@dataclass
+@dataclass(slots=True)
 class _Region:
     """An interval of addresses, and the needs within it that nothing has overwritten yet."""
 
@@ -43,7 +83,7 @@ class _Region:
 class Versions:
     """The needs of all records of a tape, by address.
 
-    Regions are disjoint intervals in ascending order, so that finding the one for an array takes
+    Regions are disjoint intervals in ascending order, so that the one for an array is found in
     logarithmic time, however many arrays a long simulation makes.
     """
 
@@ -57,31 +97,29 @@ class Versions:
         if start < end:
             self._region(start, end).needs.append(need)
 
-    def overwrite(self, target: array, act: Callable[[Need], None]) -> None:
-        """Call ``act`` for each need whose memory overlaps ``target``, and forget the need."""
+    def overwritten(self, target: array) -> list[Need]:
+        """The needs whose memory overlaps ``target``, which is about to be written. They are forgotten here."""
         start, end = target.extent
-        for region in self._overlapping(start, end):
-            kept = []
-            for need in region.needs:
-                if overlaps(need.array, target):
-                    act(need)
-                else:
-                    kept.append(need)
-            region.needs = kept
-
-    def _overlapping(self, start: int, end: int) -> list[_Region]:
-        first = max(bisect_right(self._starts, start) - 1, 0)
-        found = []
-        for region in self._regions[first:]:
-            if region.start >= end:
-                break
-            if region.end > start:
-                found.append(region)
+        found: list[Need] = []
+        first, last = self._overlapping(start, end)
+        for region in self._regions[first:last]:
+            hit = [need for need in region.needs if overlaps(need.array, target)]
+            if hit:
+                found += hit
+                region.needs = [need for need in region.needs if not overlaps(need.array, target)]
         return found
+
+    def _overlapping(self, start: int, end: int) -> tuple[int, int]:
+        """The range of positions of the regions that overlap an interval."""
+        first = bisect_right(self._starts, start) - 1
+        if first < 0 or self._regions[first].end <= start:
+            first += 1
+        return first, max(first, bisect_left(self._starts, end))
 
     def _region(self, start: int, end: int) -> _Region:
         """The region that holds the interval; regions that it touches become one."""
-        touched = self._overlapping(start, end)
+        first, last = self._overlapping(start, end)
+        touched = self._regions[first:last]
         if len(touched) == 1 and touched[0].start <= start and end <= touched[0].end:
             return touched[0]
         merged = _Region(
@@ -89,30 +127,27 @@ class Versions:
             max([end, *(r.end for r in touched)]),
             [need for r in touched for need in r.needs],
         )
-        if touched:
-            position = self._regions.index(touched[0])
-        else:
-            position = bisect_right(self._starts, start)
-        self._regions[position : position + len(touched)] = [merged]
-        self._starts[position : position + len(touched)] = [merged.start]
+        self._regions[first:last] = [merged]
+        self._starts[first:last] = [merged.start]
         return merged
 
 
-def overlaps(first: array, second: array) -> bool:
-    """Whether two arrays may share memory, judged by the addresses between their first and last byte."""
-    first_start, first_end = first.extent
-    second_start, second_end = second.extent
-    return first_start < second_end and second_start < first_end
+def save(needs: Iterable[Need]) -> None:
+    """Take snapshots for these needs, one for each interval of memory."""
+    taken: dict[tuple[int, int], Snapshot] = {}
+    for need in needs:
+        extent = need.array.extent
+        if extent not in taken:
+            taken[extent] = Snapshot.of(*extent)
+        need.saved = taken[extent]
 
 
-def snapshots(key_of: Callable[[array], Any]) -> Callable[[Need], None]:
-    """An action for ``Versions.overwrite`` that saves each array once, however many needs there are for it."""
-    taken: dict[Any, array] = {}
-
-    def save(need: Need) -> None:
-        key = key_of(need.array)
-        if key not in taken:
-            taken[key] = need.array.detached_copy()
-        need.saved = taken[key]
-
-    return save
+def merged_extents(arrays: Iterable[array]) -> list[tuple[int, int]]:
+    """The intervals of addresses that arrays cover, overlapping ones merged."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(a.extent for a in arrays):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif start < end:
+            merged.append((start, end))
+    return merged
