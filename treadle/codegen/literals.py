@@ -1,4 +1,4 @@
-"""Constants and strings as LLVM text. Floats are written in hexadecimal, so that every bit is kept."""
+"""Constants and strings as LLVM text. Floats are written in hexadecimal, so that every bit is kept; bfloat16 as its bits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def constant(scalar: ScalarMeta, value: Any) -> str:
     if scalar is scalars.float16:
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
     if scalar is scalars.bfloat16:
-        return f"0xR{scalars.bfloat16_from_float(value):04X}"
+        return str(scalars.bfloat16_from_float(value))
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 

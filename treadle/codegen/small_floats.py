@@ -6,14 +6,13 @@ from treadle.codegen.code import Code
 
 
 def widen_bfloat16(e: Code, text: str) -> str:
-    """The float32 of the same value. Not by ``fpext``, which LLVM would move behind the arithmetic."""
-    bits = e.assign(f"bitcast bfloat {text} to i16")
-    upper = e.assign(f"shl i32 {e.assign(f'zext i16 {bits} to i32')}, 16")
+    """The float32 with the same value as a bfloat16, which is kept as its bits."""
+    upper = e.assign(f"shl i32 {e.assign(f'zext i16 {text} to i32')}, 16")
     return e.assign(f"bitcast i32 {upper} to float")
 
 
 def narrow_to_bfloat16(e: Code, text: str) -> str:
-    """A float32 rounded to the nearest bfloat16, ties to even; a NaN stays a quiet NaN."""
+    """A float32 rounded to the bits of the nearest bfloat16, ties to even; a NaN stays a quiet NaN."""
     bits = e.assign(f"bitcast float {text} to i32")
     upper = e.assign(f"lshr i32 {bits}, 16")
     odd = e.assign(f"and i32 {upper}, 1")
@@ -22,7 +21,7 @@ def narrow_to_bfloat16(e: Code, text: str) -> str:
     quiet = e.assign(f"or i32 {upper}, 64")
     is_nan = e.assign(f"fcmp uno float {text}, {text}")
     chosen = e.assign(f"select i1 {is_nan}, i32 {quiet}, i32 {rounded}")
-    return e.assign(f"bitcast i16 {e.assign(f'trunc i32 {chosen} to i16')} to bfloat")
+    return e.assign(f"trunc i32 {chosen} to i16")
 
 
 def double_to_float16(e: Code, text: str) -> str:

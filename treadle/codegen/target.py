@@ -15,7 +15,7 @@ from treadle.types.scalars import ScalarMeta
 REGISTER_TYPES: dict[ScalarMeta, str] = {
     scalars.bool_: "i1",
     scalars.float16: "half",
-    scalars.bfloat16: "bfloat",
+    scalars.bfloat16: "i16",  # LLVM's own bfloat needs functions of a library wherever it is moved about
     scalars.float32: "float",
     scalars.float64: "double",
     **{t: f"i{t.bits}" for t in (*scalars.SIGNED, *scalars.UNSIGNED)},
