@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
+import numpy as np
+
 from treadle.errors import LaunchError
 from treadle.runtime.array import array
 from treadle.runtime.compiler import CompiledKernel, Variant
-from treadle.types import generics
+from treadle.types import bool_, generics
 from treadle.types.arrays import ArrayType, array_type
 from treadle.types.layout import leaf_values, leaves
 from treadle.types.storage import ArrayRef
@@ -68,9 +70,9 @@ def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
     Raises:
         LaunchError: a wrong number, type, dimension or device of arguments.
     """
-    parameters = kernel.parameters
+    parameters = kernel.parameter_types
     if len(arguments) != len(parameters):
-        names = ", ".join(name for name, _ in parameters)
+        names = ", ".join(parameters)
         raise LaunchError(
             f"kernel {kernel.key} takes {len(parameters)} arguments ({names}), but {len(arguments)} were given"
         )
@@ -78,24 +80,24 @@ def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
     values, arrays, positions = binding.values, binding.arrays, binding.positions
     contiguous: list[bool] = []
     types: list[Any] = []
-    for (name, annotation), argument in zip(parameters, arguments):
-        if annotation.kind == "array":
+    for (name, annotation), argument in zip(parameters.items(), arguments):
+        if annotation.__class__ is ArrayType:
             argument = as_array(kernel, name, annotation, argument)
             arrays[name] = argument
             descriptor = argument._descriptor
             positions[name] = (len(values), len(descriptor))
             values += descriptor
             contiguous.append(argument.is_contiguous)
-            types.append(annotation if annotation.concrete else array_type(argument.dtype, argument.ndim))
+            types.append(annotation if annotation.dtype is argument.dtype else array_type(argument.dtype, argument.ndim))
         else:
             type_ = concrete_type(kernel, name, annotation, argument)
             bind_value(kernel, name, type_, argument, binding)
             contiguous.append(False)
             types.append(type_)
     key = (tuple(types), tuple(contiguous), launch_ndim)
-    compiled = kernel.compiled.get(key)
+    compiled = kernel.instances.get(key)
     if compiled is None:
-        compiled = kernel.compiled[key] = CompiledKernel(kernel, Variant(*key))
+        compiled = kernel.instances[key] = CompiledKernel(kernel, Variant(*key))
     refuse_read_only(compiled, arrays)
     binding.compiled = compiled
     return binding
@@ -104,7 +106,7 @@ def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
 def as_array(kernel: Any, name: str, annotation: Any, argument: Any) -> array:
     """``argument`` as an array of the annotated dtype and dimension, without a copy."""
     if argument is None:
-        if not annotation.concrete:
+        if generics.is_generic(annotation):
             raise LaunchError(f"kernel {kernel.key}, parameter {name}: None does not tell the type of a generic array")
         return array.null(annotation.dtype, annotation.ndim)
     given = argument
@@ -143,7 +145,7 @@ def _name(dtype: Any) -> str:
 
 def concrete_type(kernel: Any, name: str, annotation: Any, argument: Any) -> Any:
     """The type of a parameter that is no array: the annotation, or for a generic one that of the argument."""
-    if generics.is_concrete(annotation):
+    if not generics.is_generic(annotation):
         return annotation
     try:
         type_ = type_of(argument)
@@ -164,17 +166,22 @@ def bind_value(kernel: Any, name: str, type_: Any, argument: Any, binding: Bindi
     except (TypeError, ValueError, OverflowError) as error:
         raise LaunchError(f"kernel {kernel.key}, parameter {name}: {error}") from None
     if type_.kind != "struct":
-        binding.values += pieces
+        binding.values += [_packed(piece) for piece in pieces]
         return
     for leaf, piece in zip(leaves(type_), pieces):
         if not isinstance(leaf.type, ArrayRef):
-            binding.values.append(piece)
+            binding.values.append(_packed(piece))
             continue
-        member = piece if piece is not None else array.null(None, leaf.type.ndim)
+        member = piece if piece is not None else array.null(bool_, leaf.type.ndim)
         label = leaf_label(name, leaf.path)
         binding.positions[label] = (len(binding.values), len(member._descriptor))
         binding.values += member._descriptor
         binding.arrays[label] = member
+
+
+def _packed(piece: Any) -> Any:
+    """A leaf as the packer takes it: a large aggregate as bytes."""
+    return piece.tobytes() if isinstance(piece, np.ndarray) else piece
 
 
 def leaf_label(name: str, path: tuple[Any, ...]) -> str:

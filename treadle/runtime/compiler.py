@@ -10,20 +10,24 @@ import hashlib
 import struct
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Optional
 
-from treadle import codegen, config, frontend, passes
+from treadle import config, frontend, passes
 from treadle.ad.adjoint import adjoint_kernel, check_available
 from treadle.ad.errors import DerivativeError
 from treadle.ad.log import with_appends
-from treadle.codegen.arguments import ArgumentLayout
-from treadle.ir.core import Function
+from treadle.codegen import Message, Options, cpu, emit_kernel, jit
+from treadle.codegen.arguments import EXTENTS, entry_format, entry_size
+from treadle.ir.core import Function, Location
 from treadle.passes.access import Access
 from treadle.runtime import cache
+from treadle.types import scalars
 from treadle.types.layout import leaves
-from treadle.types.storage import ArrayRef, StorageType
+from treadle.types.storage import Aggregate, ArrayRef, StorageType
+
+SYMBOL = "kernel"
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Executable:
     """``run(arguments, begin, end, worker)``, see ``docs/architecture.md``."""
     pack: Any
     """``pack(extents…, leaf values…) -> bytes``."""
-    messages: list[Any]
+    messages: list[Message]
     keep_alive: Any = field(repr=False, default=None)
 
 
@@ -248,11 +252,11 @@ class CompiledKernel:
     def _generate(self, function: Function, key: Optional[str], metadata: dict[str, Any]) -> Executable:
         """Machine code from IR, which is also entered into the cache."""
         begin = time.perf_counter()
-        target = codegen.host_target()
-        options = codegen.Options(fast_math=self.options["fast_math"])
-        emitted = codegen.emit_kernel(function, codegen.SYMBOL, self.variant.launch_ndim, target, options)
+        options = Options(fast_math=self.options["fast_math"])
+        emitted = emit_kernel(function, SYMBOL, self.variant.launch_ndim, cpu.target(), options)
         passes.dump_text("llvm", self.kernel.key, emitted.text)
-        entry = cache.Entry(codegen.compile_text(emitted.text), {**metadata, "messages": emitted.messages})
+        messages = [_encode_message(m) for m in emitted.messages]
+        entry = cache.Entry(cpu.compile_text(emitted.text), {**metadata, "messages": messages})
         if key:
             cache.store(key, entry)
         if config.verbose:
@@ -260,9 +264,51 @@ class CompiledKernel:
         return self._link(entry, [p.type for p in function.parameters])
 
     def _link(self, entry: cache.Entry, types: list[StorageType]) -> Executable:
-        linked = codegen.link(entry.object, codegen.SYMBOL)
-        layout = ArgumentLayout(types)
-        return Executable(linked.run, struct.Struct(layout.format).pack, entry.metadata["messages"], linked)
+        linked = jit.link(entry.object, SYMBOL)
+        messages = [_decode_message(m) for m in entry.metadata["messages"]]
+        return Executable(linked.kernel, packer(types), messages, linked)
+
+
+def _encode_message(message: Message) -> list[Any]:
+    """A message as JSON can hold it."""
+    location = message.location
+    return [message.template, list(message.types), [location.file, location.line] if location else None]
+
+
+def _decode_message(encoded: list[Any]) -> Message:
+    template, types, location = encoded
+    return Message(template, tuple(types), Location(*location) if location else None)
+
+
+def packer(types: Sequence[StorageType]) -> Callable[..., bytes]:
+    """A function from the four extents and the leaf values of all parameters to the kernel's argument buffer.
+
+    An aggregate is given as bytes.
+    """
+    codes = ["=4q"]
+    for type_ in types:
+        code = f"{type_.size}s" if isinstance(type_, Aggregate) else entry_format(type_)
+        codes.append(f"{code}{entry_size(type_) - struct.calcsize('=' + code)}x")
+    pack = struct.Struct("".join(codes)).pack
+    half = [EXTENTS + k for k, type_ in enumerate(_leaf_types(types)) if type_ is scalars.bfloat16]
+    if not half:
+        return pack
+
+    def pack_bfloat16(*values: Any) -> bytes:
+        converted = list(values)
+        for k in half:
+            converted[k] = scalars.bfloat16_from_float(converted[k])
+        return pack(*converted)
+
+    return pack_bfloat16
+
+
+def _leaf_types(types: Sequence[StorageType]) -> list[Any]:
+    """The type of each value that is packed; None for the words of an array handle."""
+    found: list[Any] = []
+    for type_ in types:
+        found += [None] * (1 + 2 * type_.ndim) if isinstance(type_, ArrayRef) else [type_]
+    return found
 
 
 def _labels(names: Sequence[str], types: Sequence[Any]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from treadle.errors import LaunchError, OverwriteError
+from treadle.language.functions import Kernel
 from treadle.runtime.array import array
 from treadle.runtime.binding import Binding, as_array, bind, launch_extents, leaf_label
 from treadle.runtime.compiler import Executable, Request
@@ -53,7 +54,7 @@ def launch(
         LaunchError: arguments that do not fit the kernel; nothing has run.
         KernelError: an assertion failed in the kernel.
     """
-    if not hasattr(kernel, "parameters"):
+    if not isinstance(kernel, Kernel):
         raise LaunchError(f"launch: expected a kernel, got {kernel!r}; is the decorator @kernel missing?")
     get_device(device)
     extents = launch_extents(dim)
@@ -91,7 +92,7 @@ def given_gradients(
     adj_inputs += [None] * (input_count - len(adj_inputs))
     given = adj_inputs + adj_outputs
     gradients = own_gradients(binding.arrays)
-    for (name, annotation), type_, gradient in zip(kernel.parameters, binding.compiled.variant.types, given):
+    for (name, annotation), type_, gradient in zip(kernel.parameter_types.items(), binding.compiled.variant.types, given):
         if gradient is None:
             continue
         if type_.kind == "array":
