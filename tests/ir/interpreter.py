@@ -36,12 +36,26 @@ class Handle:
 
 
 @dataclass
+class Log:
+    """What was appended, by position in words of 8 bytes, and where each thread's part starts."""
+
+    words: int = 0
+    entries: dict[int, Any] = field(default_factory=dict)
+    starts: dict[int, int] = field(default_factory=dict)
+
+    def append(self, value: Any, type_: StorageType) -> None:
+        self.entries[self.words] = value
+        self.words += (ARRAY_DESCRIPTOR_SIZE if isinstance(type_, ArrayRef) else type_.size + 7) // 8
+
+
+@dataclass
 class Outcome:
     """What a run left besides changes in arrays: results, printed lines, messages of failed assertions."""
 
     results: list[Any] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    log: Log = field(default_factory=Log)
 
 
 def handle_of(array: np.ndarray[Any, Any], type_: ArrayRef) -> Handle:
@@ -53,22 +67,27 @@ def handle_of(array: np.ndarray[Any, Any], type_: ArrayRef) -> Handle:
 
 
 def run_kernel(
-    function: Function, launch_dims: Sequence[int] | int, arguments: Sequence[Any], fuel: int = 10**7
+    function: Function,
+    launch_dims: Sequence[int] | int,
+    arguments: Sequence[Any],
+    fuel: int = 10**7,
+    log: Log | None = None,
 ) -> Outcome:
     """Run all threads of a kernel, one after the other.
 
     ``arguments``: one a parameter: a number, a sequence for an aggregate, a NumPy array (or ``Handle``,
-    or None) for an array. ``fuel``: how many ops may run in all.
+    or None) for an array. ``fuel``: how many ops may run in all. ``log``: what another launch, whose
+    adjoint this is, logged.
 
     Raises:
         IndexError: an index out of range. RuntimeError: misuse of the stack, or out of fuel.
     """
     dims = (launch_dims,) if isinstance(launch_dims, int) else tuple(launch_dims)
-    outcome = Outcome()
+    outcome = Outcome(log=log or Log())
     machine = _Machine(outcome, fuel)
     values = [_argument(a, p.type) for a, p in zip(arguments, function.parameters, strict=True)]
     for flat, index in enumerate(itertools.product(*map(range, dims))):
-        machine.thread = (flat, index)
+        machine.thread, machine.own_log = (flat, index), Log()
         try:
             machine.call(function, values)
         except _Stopped:
@@ -123,6 +142,7 @@ class _Machine:
         self.thread: tuple[int, tuple[int, ...]] = (0, (0,))
         self.frames: dict[int, _Frame] = {}
         self.numbers = itertools.count(1)
+        self.own_log = Log()
 
     def call(self, function: Function, arguments: Sequence[Any]) -> list[Any]:
         return self.block(function.body, arguments, {})
@@ -139,6 +159,9 @@ class _Machine:
             results = action(self, op, operands, values) if action else [_primitive(op, operands)]
             values.update(zip(op.results, results, strict=True))
         return [values[v] for v in block.yields]
+
+    def log(self, op: Op) -> Log:
+        return self.outcome.log if op.attributes["log"] == "launch" else self.own_log
 
     def topmost(self, number: int) -> _Frame:
         if not self.frames or next(reversed(self.frames)) != number:
@@ -322,6 +345,27 @@ def _release(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[A
     return []
 
 
+# Logs.
+
+
+def _log_append(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[Any]:
+    m.log(op).append(operands[0], op.operands[0].type)
+    return []
+
+
+def _log_mark(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[Any]:
+    m.log(op).starts[m.thread[0]] = m.log(op).words
+    return []
+
+
+def _log_start(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[Any]:
+    return [m.log(op).starts.get(m.thread[0], 0)]
+
+
+def _log_read(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[Any]:
+    return [m.log(op).entries[operands[0]]]
+
+
 # The outside world, constants, composites.
 
 
@@ -393,6 +437,10 @@ _ACTIONS: dict[str, Callable[[_Machine, Op, list[Any], Values], list[Any]]] = {
     "restore": _restore,
     "seal": _seal,
     "release": _release,
+    "log_append": _log_append,
+    "log_mark": _log_mark,
+    "log_start": _log_start,
+    "log_read": _log_read,
     "print": _print,
     "assert": _assert,
     "unavailable": _unavailable,

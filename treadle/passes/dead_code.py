@@ -7,7 +7,7 @@ that only feeds itself is therefore never marked. The rest is then left out of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Optional
 
@@ -75,9 +75,10 @@ class _Marks:
         return self._effects[callee]
 
     def _mark(self, values: Iterable[Value]) -> None:
+        live = self._live
         for value in values:
-            if value not in self._live:
-                self._live.add(value)
+            if value not in live:
+                live.add(value)
                 self._pending.append(value)
 
     def _keep(self, op: Op) -> None:
@@ -85,14 +86,8 @@ class _Marks:
         node: Optional[Op] = op
         while node is not None and node not in self.kept:
             self.kept.add(node)
-            if node.name in ("if", "for"):
-                self._mark(node.operands[:1])
-            elif node.name == "while":
-                self._mark(node.blocks[0].yields)
-            elif node.name == "save":
-                self._mark(node.operands[:2])
-            else:
-                self._mark(node.operands)
+            needs = _NEEDS.get(node.name)
+            self._mark(needs(node) if needs is not None else node.operands)
             if node.name == "log_read" and node.attributes["log"] == "thread":
                 appends, self._appends = self._appends, []
                 for append in appends:
@@ -107,7 +102,8 @@ class _Marks:
             if loop is not None and not (loop.name == "for" and index == 0):
                 self._carried(loop, index - (loop.name == "for"))
             return
-        self._keep(owner)
+        if owner not in self.kept:
+            self._keep(owner)
         if owner.name == "if":
             self.results[owner].add(index)
             self._mark(block.yields[index] for block in owner.blocks)
@@ -134,6 +130,15 @@ class _Marks:
             for op in self._groups[group]:
                 if op.name == "save":
                     self._mark(op.operands[2 + position : 3 + position])
+
+
+_NEEDS: dict[str, Callable[[Op], Sequence[Value]]] = {
+    "if": lambda op: op.operands[:1],
+    "for": lambda op: op.operands[:1],
+    "while": lambda op: op.blocks[0].yields,
+    "save": lambda op: op.operands[:2],
+}
+"""The values that an op needs whichever of its results are used, where these are not all its operands."""
 
 
 class _Sweep:
@@ -169,6 +174,18 @@ class _Sweep:
         return [mapping[v] for v in values]
 
     def _op(self, op: Op) -> Op:
+        if op.blocks or op.name in ("save", "restore"):
+            return self._partial(op)
+        mapping = self.mapping
+        operands, types = [mapping[v] for v in op.operands], [r.type for r in op.results]
+        copy = Op(op.name, operands, types, dict(op.attributes), (), op.location)
+        for old, new in zip(op.results, copy.results):
+            new.name = old.name
+            mapping[old] = new
+        return copy
+
+    def _partial(self, op: Op) -> Op:
+        """An op of which only a part may be live."""
         operands, results, attributes = op.operands, op.results, dict(op.attributes)
         blocks: list[Block] = []
         if op.blocks:
@@ -178,7 +195,7 @@ class _Sweep:
                 leading = op.name == "for"
                 operands = [v for k, v in enumerate(operands, -leading) if k < 0 or k in live]
             blocks = [self.block(inner, op) for inner in op.blocks]
-        elif op.name in ("save", "restore"):
+        else:
             live = self.marks.saved[attributes.get("slot_group")]
             if op.name == "save":
                 operands = [v for k, v in enumerate(operands, -2) if k < 0 or k in live]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -41,10 +42,17 @@ def finish(function: Function, options: Mapping[str, Any]) -> Function:
 
 
 def _run(function: Function, *passes: Callable[[Function], Function]) -> Function:
-    _check(function)
-    for one in passes:
-        function = one(function)
+    # Passes make many objects and leave little garbage before they end: looking for it takes half of their time.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
         _check(function)
+        for one in passes:
+            function = one(function)
+            _check(function)
+    finally:
+        if collects:
+            gc.enable()
     return function
 
 

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
-from treadle.ir.definitions import TABLE
+from treadle.ir.definitions import TABLE, Definition
 from treadle.passes.clone import Cloner
 from treadle.types.scalars import ScalarMeta
 from treadle.types.storage import ArrayRef, StorageType
@@ -77,10 +77,11 @@ class _Simplifier(Cloner):
             results = handler(self, op)
         elif op.name == "constant":
             results = [self._merged(op.results[0].type, op.attributes["value"])]
-        elif TABLE[op.name].effect == "pure":
-            results = self._pure(op)
         else:
-            return super().op(op)
+            definition = TABLE[op.name]
+            if definition.effect != "pure":
+                return super().op(op)
+            results = self._pure(op, definition)
         mapping = self.mapping
         for old, new in zip(op.results, results):
             mapping[old] = new
@@ -114,27 +115,33 @@ class _Simplifier(Cloner):
         self._enter(key, [made])
         return made
 
-    def _pure(self, op: Op) -> list[Value]:
-        builder, name, attributes = self.builder, op.name, op.attributes
-        operands = self.values(op.operands)
+    def _pure(self, op: Op, definition: Definition) -> list[Value]:
+        name, attributes = op.name, op.attributes
+        get = self.mapping.get
+        operands = [get(v, v) for v in op.operands]
+        key: tuple[Any, ...] = (name, *operands, *attributes.items()) if attributes else (name, *operands)
         if name == "null_array":
-            key: tuple[Any, ...] = (name, op.results[0].type)
-            return self.table.get(key) or self._enter(key, builder.op(name, (), [op.results[0].type]).results)
-        key = (name, *operands, *attributes.items()) if attributes else (name, *operands)
+            key = (name, op.results[0].type)
         results = self.table.get(key)
         if results is not None:
             return results
-        before = len(builder.block.ops)
-        results = builder.emit_many(name, *operands, **attributes)
-        if len(results) == 1 and results[0].constant is not None and len(builder.block.ops) > before:
-            results = [self._folded(results[0])]
+        folded = definition.fold(self.builder, operands, attributes) if definition.fold else None
+        if folded is not None:
+            results = [self._folded(folded)] if isinstance(folded, Value) else list(folded)
+        elif isinstance(op.results[0].type, ArrayRef) and definition.types is not None:
+            # An array can turn out to be contiguous or not.
+            results = self.builder.emit_many(name, *operands, **attributes)
+        else:
+            results = self.builder.op(name, operands, [r.type for r in op.results], dict(attributes)).results
         return self._enter(key, results)
 
-    def _folded(self, made: Value) -> Value:
-        """A constant that folding has just made, or the equal one that there was before."""
-        found = self._merged(made.type, made.constant, made)
+    def _folded(self, value: Value) -> Value:
+        """What folding gave; in place of a constant that it has just made, the equal one that there was before."""
         ops = self.builder.block.ops
-        if found is not made and ops[-1] is made.owner:
+        if value.constant is None or not ops or ops[-1] is not value.owner:
+            return value
+        found = self._merged(value.type, value.constant, value)
+        if found is not value:
             ops.pop()
         return found
 
