@@ -54,7 +54,8 @@ class indexedarray:
     @classmethod
     def from_parts(cls, base: array, parts: tuple[Any, ...]) -> indexedarray:
         """What ``base[parts]`` is, for an int, a slice or an integer array for each dimension."""
-        data = base[tuple(slice(None) if is_index_array(part) else part for part in parts)]
+        others = tuple(slice(None) if is_index_array(part) else part for part in parts)
+        data = base if all(part == slice(None) for part in others) else base[others]
         kept = [
             part if is_index_array(part) else None for part in parts if isinstance(part, slice) or is_index_array(part)
         ]
@@ -177,11 +178,12 @@ def _checked(index: Any, axis: int, extent: int) -> array:
         if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
             raise ArrayError(f"indices are one-dimensional arrays of ints, not {given.dtype} of shape {given.shape}")
         index = array(given, dtype=int32)
-    if index.ndim != 1:
-        raise ArrayError(f"indices are one-dimensional, not of shape {index.shape}")
-    host = index.host()
+    checked: array = index
+    if checked.ndim != 1:
+        raise ArrayError(f"indices are one-dimensional, not of shape {checked.shape}")
+    host = checked.host()
     if host.size and not (0 <= host.min() and host.max() < extent):
         raise IndexError(
             f"the indices of dimension {axis} reach from {host.min()} to {host.max()}; its extent is {extent}"
         )
-    return index
+    return checked
