@@ -41,25 +41,25 @@ def adjoint_kernel(
     paired, companions = with_companions(function, active)
     paired, companions, logs = with_logs(paired, companions, frozenset(unrepeatable), frozenset(repeated))
     adjoint = Function(f"{function.name}_adjoint", Block(), True, list(paired.labels))
-    transform = Transform(Builder(adjoint.body), companions, logs=logs)
+    transform = Transform(paired, Builder(adjoint.body), companions, logs=logs)
     scope = _enter(paired, adjoint)
     transform.sweep(scope, paired.body)
     transform.reverse(scope, paired.body, {})
     return adjoint
 
 
-def adjoint_function(function: Function, frames: Optional[Iterator[int]] = None) -> Function:
+def adjoint_function(function: Function, numbers: Optional[Iterator[int]] = None) -> Function:
     """The adjoint of a function.
 
     Its parameters are those of the function, then the companion of each array parameter, then the
     adjoint of each differentiable result; its results are the adjoints of the differentiable
-    parameters. All in order. ``frames`` numbers the frames of its loops.
+    parameters. All in order. ``numbers`` are given to the frames of its loops.
     """
     labels = [str(k) for k in range(len(function.parameters))]
     numbered = replace(function, labels=labels)
     paired, companions = with_companions(numbered, labels)
     adjoint = Function(f"{function.name}_adjoint")
-    transform = Transform(Builder(adjoint.body), companions, frames)
+    transform = Transform(paired, Builder(adjoint.body), companions, numbers)
     scope = _enter(paired, adjoint)
     seeds: dict[Value, Value] = {}
     incoming = [(r, adjoint.body.add_parameter(r.type)) for r in paired.results if differentiable(r.type)]

@@ -39,7 +39,7 @@ def without_effects(transform: Transform, function: Function) -> Function:
     scope = Scope()
     for old, new in zip(function.parameters, copy.parameters):
         scope.define(old, new)
-    inner = transform.for_function(Builder(copy.body))
+    inner = transform.for_function(function, Builder(copy.body))
     copy.body.yields = inner.replay(scope, function.body)
     return copy
 

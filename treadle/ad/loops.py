@@ -8,8 +8,9 @@ reverse loop. Everything is saved here; dead-code removal takes away what no rul
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
+from treadle.ad import frames
 from treadle.ad.scope import Scope
 from treadle.ir.core import Block, Op, Value
 from treadle.types import scalars
@@ -42,26 +43,37 @@ def _sweep_for(transform: Transform, scope: Scope, op: Op, group: int) -> None:
 
 def _sweep_while(transform: Transform, scope: Scope, op: Op, group: int) -> None:
     """As for ``for``, and counts the iterations."""
-    initial = [scope.here(v) for v in op.operands]
-    frame = transform.builder.emit("frame", slot_group=group)
-    zero = transform.builder.constant(scalars.int64, 0)
+    builder = transform.builder
+    deferred = frames.deferred_groups(transform, op)
+    known = _emit_while(transform, scope, op, None, group).results[-1] if deferred else None
+    if known is not None:
+        frames.open_deferred(transform, scope, deferred, known)
+    frame = builder.emit("frame", *([] if known is None else [known]), slot_group=group)
+    new_op = _emit_while(transform, scope, op, frame, group)
+    count = new_op.results[-1]
+    if known is None:
+        builder.emit_many("seal", frame, count, slot_group=group)
+    _define(scope, op, frame, count, group, new_op)
+
+
+def _emit_while(transform: Transform, scope: Scope, op: Op, frame: Optional[Value], group: int) -> Op:
+    """Emit the loop with a counter, its last result; with a frame, the carried values are saved."""
+    builder = transform.builder
+    initial = [*(scope.here(v) for v in op.operands), builder.constant(scalars.int64, 0)]
     condition, body = (_block_like(scope, block) for block in op.blocks)
-    # The two blocks have parameters of their own for the same carried values; both are now defined in the scope.
     condition.add_parameter(scalars.int64)
     counter = body.add_parameter(scalars.int64)
     with transform.inside(condition):
         condition.yields = transform.replay(scope, op.blocks[0])
     with transform.inside(body):
-        transform.builder.emit_many("save", frame, counter, *body.parameters[:-1], slot_group=group)
+        if frame is not None:
+            builder.emit_many("save", frame, counter, *body.parameters[:-1], slot_group=group)
         body.yields = transform.replay(scope, op.blocks[1])
-        one = transform.builder.constant(scalars.int64, 1)
-        body.yields.append(transform.builder.emit("add", counter, one, nowrap=True))
-    transform.builder.location = op.location
+        one = builder.constant(scalars.int64, 1)
+        body.yields.append(builder.emit("add", counter, one, nowrap=True))
+    builder.location = op.location
     types = [*(r.type for r in op.results), scalars.int64]
-    new_op = transform.builder.op("while", [*initial, zero], types, blocks=[condition, body])
-    count = new_op.results[-1]
-    transform.builder.emit_many("seal", frame, count, slot_group=group)
-    _define(scope, op, frame, count, group, new_op)
+    return builder.op("while", initial, types, blocks=[condition, body])
 
 
 def _block_like(scope: Scope, block: Block) -> Block:

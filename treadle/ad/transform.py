@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, Optional
 
-from treadle.ad import branches, custom, loops, memory
+from treadle.ad import branches, custom, frames, loops, memory
 from treadle.ad.log import NO_LOGS, Logs
 from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
 from treadle.ir.definitions import TABLE
+from treadle.ir.structure import STACK
 from treadle.primitives.expressions import Expression
 from treadle.types.scalars import ScalarMeta
 from treadle.types.storage import Aggregate, StorageType
@@ -21,6 +22,10 @@ Adjoints = dict[Value, Value]
 
 # Effects that happened when the kernel ran, and must not happen again.
 NOT_REPEATED = ("store", "print", "assert")
+
+
+# Ops whose reverse can do something though their results have no adjoint.
+WITH_WORK = ("store", "atomic", "call", "save")
 
 
 def differentiable(type_: StorageType) -> bool:
@@ -50,7 +55,7 @@ class Recalled(Expression):
 
 
 class Transform:
-    """Builds an adjoint with ``builder``.
+    """Builds the adjoint of ``function`` with ``builder``.
 
     ``companions`` maps array handles to those of their gradients. ``logs`` says which values of the
     primal sweep come from a log, and which stores it has to repeat.
@@ -58,15 +63,19 @@ class Transform:
 
     def __init__(
         self,
+        function: Function,
         builder: Builder,
         companions: dict[Value, Value],
-        frames: Optional[Iterator[int]] = None,
+        numbers: Optional[Iterator[int]] = None,
         logs: Logs = NO_LOGS,
     ) -> None:
         self.builder = builder
         self.companions = companions
-        self.frames = frames if frames is not None else count(1)
         self.logs = logs
+        self.records = frames.Records(function)
+        self.companion_groups: dict[int, int] = {}
+        self.deferred: dict[int, Op] = {}
+        self.frame_numbers = numbers if numbers is not None else count(self.records.last_group + 1)
         self.free_values: dict[Op, list[Value]] = {}
 
     # The primal sweep.
@@ -80,11 +89,15 @@ class Transform:
                 branches.sweep(self, scope, op)
             elif op.name in ("for", "while"):
                 loops.sweep(self, scope, op)
+            elif op.name in STACK:
+                frames.sweep(self, cloner, scope, op)
             else:
                 self.sweep_simple(cloner, scope, op)
 
     def sweep_simple(self, cloner: SweepCloner, scope: Scope, op: Op) -> None:
         """Emit an op without nested blocks."""
+        if op.name == "save" and op.attributes["slot_group"] in self.deferred:
+            return  # the iterations are only being counted
         if op.name == "call":
             custom.sweep(self, cloner, op)
         elif op in self.logs.thread or op in self.logs.launch:
@@ -157,15 +170,15 @@ class Transform:
 
     # Shared by the rules.
 
-    def for_function(self, builder: Builder) -> Transform:
-        """A transform of another function, with frame numbers that do not collide with this one's."""
-        return Transform(builder, {}, self.frames)
+    def for_function(self, function: Function, builder: Builder) -> Transform:
+        """A transform of a called function, with frame numbers that do not collide with this one's."""
+        return Transform(function, builder, {}, self.frame_numbers)
 
     def adjoint_of(self, function: Function) -> Function:
         """The adjoint of a called function; see ``adjoint.adjoint_function``."""
         from treadle.ad.adjoint import adjoint_function
 
-        return adjoint_function(function, self.frames)
+        return adjoint_function(function, self.frame_numbers)
 
     def inside(self, block: Block) -> _Inside:
         """A context in which ops go to ``block``."""
@@ -173,11 +186,11 @@ class Transform:
 
     def new_frame(self) -> int:
         """A number that the stack ops of one loop have in common."""
-        return next(self.frames)
+        return next(self.frame_numbers)
 
     def has_work(self, op: Op) -> bool:
         """Whether reversing ``op`` can do something even if its results have no adjoint."""
-        return any(inner.name in ("store", "atomic", "call") for block in op.blocks for inner in block.walk())
+        return any(inner.name in WITH_WORK for block in op.blocks for inner in block.walk())
 
     def outer_values(self, op: Op) -> list[Value]:
         """The differentiable values from outside that a loop uses."""
@@ -240,4 +253,7 @@ _RULES: dict[str, Any] = {
     "atomic": memory.reverse_atomic,
     "extract": _reverse_extract,
     "call": custom.reverse,
+    "frame": frames.reverse_frame,
+    "save": frames.reverse_save,
+    "restore": frames.reverse_restore,
 }
