@@ -1,0 +1,42 @@
+"""The IR of every case, forward and adjoint, is valid after every pass, and prints to text that parses back to it."""
+
+from __future__ import annotations
+
+import pytest
+from gradient_cases import Case
+from gradient_library import CASES
+
+import treadle as wp
+from treadle import frontend, passes
+from treadle.ad import adjoint_kernel
+from treadle.ir.core import Function
+from treadle.ir.equality import structurally_equal
+from treadle.ir.parser import from_text
+from treadle.ir.printer import to_text
+from treadle.passes import pipeline
+from treadle.runtime.binding import bind, launch_extents
+from treadle.runtime.launch import own_gradients
+
+
+def _check(function: Function) -> None:
+    text = to_text(function)
+    parsed = from_text(text)
+    assert structurally_equal(parsed, function)
+    assert to_text(parsed) == text
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES.values()])
+def test_ir_is_valid_and_prints_to_text_that_parses_back(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "VERIFY", True)
+    call = case.call(wp.float64)
+    binding = bind(call.kernel, call.values, len(launch_extents(call.dim)))
+    compiled = binding.compiled
+    raw = frontend.build_kernel(compiled.kernel, compiled.variant.types, compiled.variant.contiguous, compiled.options)
+    raw.labels = list(compiled.labels)
+    _check(raw)
+    prepared = passes.prepare(raw, compiled.options)
+    _check(prepared)
+    _check(passes.finish(prepared, compiled.options))
+    adjoint = adjoint_kernel(prepared, frozenset(own_gradients(binding.arrays)))
+    _check(adjoint)
+    _check(passes.finish(adjoint, compiled.options))
