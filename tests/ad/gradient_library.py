@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import kernels_arrays as kernels_arrays
-import kernels_branches as kernels_branches
-import kernels_composites as kernels_composites
-import kernels_functions as kernels_functions
-import kernels_integers as kernels_integers
-import kernels_loops as kernels_loops
-import kernels_math as kernels_math
-import kernels_structs as kernels_structs
-import kernels_while as kernels_while
-from gradient_cases import CASES as CASES
+from tests.ad import kernels_arrays as kernels_arrays
+from tests.ad import kernels_branches as kernels_branches
+from tests.ad import kernels_composites as kernels_composites
+from tests.ad import kernels_functions as kernels_functions
+from tests.ad import kernels_integers as kernels_integers
+from tests.ad import kernels_loops as kernels_loops
+from tests.ad import kernels_math as kernels_math
+from tests.ad import kernels_structs as kernels_structs
+from tests.ad import kernels_while as kernels_while
+from tests.ad.gradient_cases import CASES as CASES

@@ -1,8 +1,7 @@
 """Cases about memory: dimensions, views, slices, in-place changes, atomics, several outputs, several readers."""
 
-from gradient_cases import Data, InOut, Input, Ints, Output, Plain, case, mat, vec
-
 import treadle as wp
+from tests.ad.gradient_cases import Data, InOut, Input, Ints, Output, Plain, case, mat, vec
 
 
 @case(dim=(3, 4), x=Input((3, 4)), out=Output((3, 4)))

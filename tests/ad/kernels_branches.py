@@ -1,8 +1,7 @@
 """Cases with branches, early returns, conditional expressions, boolean operators, assertions and prints."""
 
-from gradient_cases import Input, Ints, Output, Plain, case, vec
-
 import treadle as wp
+from tests.ad.gradient_cases import Input, Ints, Output, Plain, case, vec
 
 
 @case(dim=4, x=Input(4, -1.0, 1.0), out=Output(4))

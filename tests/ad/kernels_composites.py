@@ -1,8 +1,7 @@
 """Cases with vectors, matrices, quaternions and transforms as local values: components, rows, slices, large ones."""
 
-from gradient_cases import Input, Ints, Output, Plain, case, mat, quat, vec
-
 import treadle as wp
+from tests.ad.gradient_cases import Input, Ints, Output, Plain, case, mat, quat, vec
 
 
 @case(dim=3, x=Input(3), out=Output(3))

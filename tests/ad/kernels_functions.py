@@ -4,9 +4,8 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-from gradient_cases import Input, Ints, Output, Plain, case, vec
-
 import treadle as wp
+from tests.ad.gradient_cases import Input, Ints, Output, Plain, case, vec
 
 SCALE = 3
 HALF = wp.constant(0.5)

@@ -1,8 +1,7 @@
 """Cases in which integers steer what happens to floats: indices, hashes, bit operations, casts."""
 
-from gradient_cases import Input, Ints, Output, Plain, case
-
 import treadle as wp
+from tests.ad.gradient_cases import Input, Ints, Output, Plain, case
 
 
 @case(dim=4, x=Input(8), out=Output(4))

@@ -1,8 +1,7 @@
 """Cases whose control flow is ``for`` loops over ``range``: nested, broken off, empty, backwards."""
 
-from gradient_cases import Data, Input, Ints, Output, Plain, case, mat, vec
-
 import treadle as wp
+from tests.ad.gradient_cases import Data, Input, Ints, Output, Plain, case, mat, vec
 
 
 @case(dim=4, x=Input((4, 6)), n=Plain(5), out=Output(4))

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from gradient_cases import Input, Output, case
-
 import treadle as wp
+from tests.ad.gradient_cases import Input, Output, case
 
 UNARY = {
     # name: the interval from which arguments are taken

@@ -2,9 +2,8 @@
 
 from functools import cache
 
-from gradient_cases import InOut, Input, Ints, Members, Output, Plain, case
-
 import treadle as wp
+from tests.ad.gradient_cases import InOut, Input, Ints, Members, Output, Plain, case
 
 
 @cache

@@ -1,8 +1,7 @@
 """Cases whose control flow is ``while``: several exits, shared flags, conditions with effects of their own."""
 
-from gradient_cases import Input, Ints, Output, Plain, case
-
 import treadle as wp
+from tests.ad.gradient_cases import Input, Ints, Output, Plain, case
 
 
 @case(dim=4, x=Input(4), limits=Ints([2, 50, 5, 1]), out=Output(4))

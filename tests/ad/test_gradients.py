@@ -6,10 +6,10 @@ import zlib
 
 import numpy as np
 import pytest
-from gradient_cases import Case, directions, flat
-from gradient_library import CASES
 
 import treadle as wp
+from tests.ad.gradient_cases import Case, directions, flat
+from tests.ad.gradient_library import CASES
 
 each_case = pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES.values()])
 

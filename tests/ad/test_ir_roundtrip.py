@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from gradient_cases import Case
-from gradient_library import CASES
 
 import treadle as wp
+from tests.ad.gradient_cases import Case
+from tests.ad.gradient_library import CASES
 from treadle import frontend, passes
 from treadle.ad import adjoint_kernel
 from treadle.ir.core import Function
