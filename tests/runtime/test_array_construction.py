@@ -301,6 +301,8 @@ def test_creation_errors(make: Any) -> None:
         make((1, 1, 1, 1, 1))
     with pytest.raises(ArrayError, match="dtype of an array must be"):
         make(3, dtype="nothing")
+    with pytest.raises(ArrayError, match="dtype of an array must be"):
+        make(3, dtype=[1])
     with pytest.raises(MemoryError):
         make(2**55)
     with pytest.raises(RuntimeError, match="CPU only"):

@@ -47,7 +47,7 @@ class ElementLayout:
 
 @cache
 def layout(dtype: Any) -> ElementLayout:
-    """The layout of a dtype. Raises TypeError for what cannot be the dtype of an array."""
+    """The layout of a dtype. Raises ArrayError for what cannot be the dtype of an array."""
     if is_scalar(dtype):
         return ElementLayout(dtype.numpy, (), (), dtype.size, dtype, _typestr(dtype))
     if isinstance(dtype, CompositeMeta) and dtype.length:
@@ -56,7 +56,11 @@ def layout(dtype: Any) -> ElementLayout:
         return ElementLayout(dtype.dtype.numpy, dtype.shape, strides, dtype.size, dtype.dtype, _typestr(dtype.dtype))
     if isinstance(dtype, StructMeta) and dtype.size:
         return ElementLayout(dtype.numpy, (), (), dtype.size, None, None)
-    raise ArrayError(
+    raise _no_dtype(dtype)
+
+
+def _no_dtype(dtype: Any) -> ArrayError:
+    return ArrayError(
         f"the dtype of an array must be a scalar, vector, matrix, quaternion, transform or struct type, not {dtype!r}"
     )
 
@@ -65,11 +69,21 @@ def _typestr(scalar: Any) -> str | None:
     return None if scalar is bfloat16 else scalar.numpy.str
 
 
+_CONCRETE: dict[Any, Any] = {}
+
+
 def concrete_dtype(dtype: Any) -> Any:
-    """A dtype as the user writes it (``float``, say) as a language type. Raises TypeError as ``layout`` does."""
-    dtype = from_annotation(dtype)
-    layout(dtype)
-    return dtype
+    """A dtype as the user writes it (``float``, say) as a language type. Raises ArrayError as ``layout`` does."""
+    try:
+        return _CONCRETE[dtype]
+    except (KeyError, TypeError):  # a TypeError for what cannot be a key
+        pass
+    concrete = from_annotation(dtype)
+    if not isinstance(concrete, type):
+        raise _no_dtype(dtype)
+    layout(concrete)
+    _CONCRETE[dtype] = concrete
+    return concrete
 
 
 def to_raw(dtype: Any, value: Any) -> Any:

@@ -22,6 +22,8 @@ def normalize_shape(shape: Any) -> Extents:
 
     Raises ValueError for a negative extent or a wrong number of them, TypeError for what is no integer.
     """
+    if type(shape) is int and shape >= 0:
+        return (shape,)
     try:
         extents: Extents = (operator.index(shape),)
     except TypeError:
