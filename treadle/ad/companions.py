@@ -8,6 +8,7 @@ array like any other value.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Optional
 
 from treadle.ad.errors import DerivativeError
 from treadle.ir.builder import Builder
@@ -18,12 +19,16 @@ from treadle.types.storage import ArrayRef
 
 ADJOINT_LABEL = "adj:"
 
+Companions = dict[Value, Optional[Value]]
+"""From array handles to the handles of their gradients."""
 
-def with_companions(function: Function, active: Collection[str]) -> tuple[Function, dict[Value, Value]]:
+
+def with_companions(function: Function, active: Collection[str]) -> tuple[Function, Companions]:
     """A copy of ``function`` with a companion parameter for each array parameter labelled in ``active``.
 
     Returns it together with the map from array handles to companions. Handles without a
-    companion (inactive arrays) are not in the map.
+    companion (inactive arrays) are not in the map. Handles that come out of memory, from a struct in
+    an array, map to None: they may have a gradient, but it cannot be reached.
     """
     copy = Function(function.name, Block(), function.is_kernel, list(function.labels), function.custom)
     mapping = {old: copy.body.add_parameter(old.type, old.name) for old in function.parameters}
@@ -43,7 +48,7 @@ class _Pairing(Cloner):
 
     def __init__(self, builder: Builder, mapping: dict[Value, Value]) -> None:
         super().__init__(builder, mapping)
-        self.companions: dict[Value, Value] = {}
+        self.companions: Companions = {}
 
     def op(self, op: Op) -> list[Value]:
         if op.name in ("for", "while") and any(isinstance(r.type, ArrayRef) for r in op.results):
@@ -57,22 +62,30 @@ class _Pairing(Cloner):
                     self._pair(op, result)
         return results
 
+    def _companion(self, handle: Value) -> Value:
+        companion = self.companions[handle]
+        assert companion is not None
+        return companion
+
     def _pair(self, op: Op, result: Value) -> None:
         """The companion of a view, slice or select; a null array is its own."""
         if op.name in ("view", "slice"):
             base, *rest = self.values(op.operands)
             if base in self.companions:
-                self.companions[result] = self.builder.emit(op.name, self.companions[base], *rest, **op.attributes)
+                of_base = self.companions[base]
+                self.companions[result] = of_base and self.builder.emit(op.name, of_base, *rest, **op.attributes)
         elif op.name == "select":
             condition, *choices = self.values(op.operands)
             if self._all_paired(op, choices):
-                self.companions[result] = self.builder.emit("select", condition, *(self.companions[c] for c in choices))
+                self.companions[result] = self.builder.emit("select", condition, *map(self._companion, choices))
         elif op.name == "null_array":
             self.companions[result] = result
+        elif op.name == "load":
+            self.companions[result] = None
 
     def _all_paired(self, op: Op, choices: list[Value]) -> bool:
         """Whether all these handles have companions; it must be all of them or none (null arrays aside)."""
-        missing = [c for c in choices if c not in self.companions]
+        missing = [c for c in choices if self.companions.get(c) is None]
         real = [c for c in choices if self.companions.get(c) is not c]
         if missing and len(missing) < len(real):
             raise DerivativeError(
@@ -92,7 +105,7 @@ class _Pairing(Cloner):
                 choices = [block.yields[k] for block in blocks]
                 if self._all_paired(op, choices):
                     for block, choice in zip(blocks, choices):
-                        block.yields.append(self.companions[choice])
+                        block.yields.append(self._companion(choice))
                     self.companions[result] = new_op.add_result(result.type)
 
     def _loop(self, op: Op) -> list[Value]:
@@ -100,9 +113,9 @@ class _Pairing(Cloner):
         carried_from = 1 if op.name == "for" else 0
         initial = self.values(op.operands)
         paired = [
-            k for k, v in enumerate(initial[carried_from:]) if isinstance(v.type, ArrayRef) and v in self.companions
+            k for k, v in enumerate(initial[carried_from:]) if isinstance(v.type, ArrayRef) and self.companions.get(v)
         ]
-        operands = initial + [self.companions[initial[carried_from + k]] for k in paired]
+        operands = initial + [self._companion(initial[carried_from + k]) for k in paired]
         self.builder.location = op.location
         new_op = self.builder.op(op.name, operands, [r.type for r in op.results], dict(op.attributes))
         for k in paired:
@@ -124,5 +137,5 @@ class _Pairing(Cloner):
         if not is_condition:
             for k in paired:
                 self._all_paired(block.ops[-1], [copy.parameters[carried_from + k], copy.yields[k]])
-                copy.yields.append(self.companions[copy.yields[k]])
+                copy.yields.append(self._companion(copy.yields[k]))
         return copy

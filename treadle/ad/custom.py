@@ -58,7 +58,9 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
         builder.zero(r.type) if g is None else g for r, g in zip(op.results, incoming) if differentiable(r.type)
     ]
     companions = [
-        scope.recall(transform.companions[v]) if v in transform.companions else builder.zero(v.type) for v in arrays
+        builder.zero(v.type) if companion is None else scope.recall(companion)
+        for v in arrays
+        for companion in (transform.companions.get(v),)
     ]
     gradient = custom.gradient or transform.adjoint_of(callee)
     wanted = [v for v in op.operands if differentiable(v.type)]

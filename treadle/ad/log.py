@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from treadle.ad.companions import Companions
 from treadle.ad.errors import DerivativeError
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
@@ -47,8 +48,8 @@ def words(type_: StorageType) -> int:
 
 
 def with_logs(
-    function: Function, companions: dict[Value, Value], unrepeatable: frozenset[str], repeated: frozenset[str]
-) -> tuple[Function, dict[Value, Value], Logs]:
+    function: Function, companions: Companions, unrepeatable: frozenset[str], repeated: frozenset[str]
+) -> tuple[Function, Companions, Logs]:
     """``function``, carrying along the positions in the logs that it needs; see ``Logs``.
 
     ``unrepeatable`` and ``repeated`` are labels, as for ``ad.adjoint_kernel``. The companions
@@ -141,8 +142,8 @@ def _check_calls(function: Function, labels: frozenset[str]) -> None:
 
 
 def with_positions(
-    function: Function, log: str, is_logged: Callable[[Op], bool], companions: dict[Value, Value], known: Positions
-) -> tuple[Function, dict[Value, Value], Positions, Positions]:
+    function: Function, log: str, is_logged: Callable[[Op], bool], companions: Companions, known: Positions
+) -> tuple[Function, Companions, Positions, Positions]:
     """A copy of ``function`` that carries the position in ``log`` along.
 
     ``is_logged`` chooses the ops whose results are logged. ``companions`` and ``known`` (positions
@@ -153,7 +154,11 @@ def with_positions(
     mapping = {old: copy.body.add_parameter(old.type, old.name) for old in function.parameters}
     threading = _Threading(Builder(copy.body), mapping, log, is_logged, known)
     copy.body.yields = threading.block_body(function.body)
-    moved = {mapping[handle]: mapping[companion] for handle, companion in companions.items() if handle in mapping}
+    moved = {
+        mapping[handle]: mapping[companion] if companion is not None else None
+        for handle, companion in companions.items()
+        if handle in mapping
+    }
     return copy, moved, threading.positions, threading.moved
 
 

@@ -47,6 +47,10 @@ def _element(transform: Transform, scope: Scope, op: Op) -> list[Value] | None:
     """Companion and indices of the element that ``op`` touches; None if its array has no gradient."""
     array = op.operands[0]
     companion = transform.companions.get(array)
+    if companion is None and array in transform.companions:
+        raise DerivativeError(
+            "the gradient of an array that is a member of a struct in an array is not supported", op.location
+        )
     if companion is None or companion is array:
         return None
     rank = array.type.ndim  # type: ignore[union-attr]

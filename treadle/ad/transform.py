@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, Optional
 
 from treadle.ad import branches, custom, frames, loops, memory
+from treadle.ad.companions import Companions
 from treadle.ad.log import NO_LOGS, Logs
 from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.builder import Builder
@@ -65,7 +66,7 @@ class Transform:
         self,
         function: Function,
         builder: Builder,
-        companions: dict[Value, Value],
+        companions: Companions,
         numbers: Optional[Iterator[int]] = None,
         logs: Logs = NO_LOGS,
     ) -> None:
