@@ -317,7 +317,7 @@ def _save(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[Any]
         m.topmost(number)
         if k != len(frame.records):
             raise RuntimeError(f"record {k} is saved when {len(frame.records)} were")
-    elif not 0 <= k < frame.count:  # type: ignore[operator]
+    elif not 0 <= k < frame.count:
         raise RuntimeError(f"record {k} of {frame.count}")
     frame.records[k] = tuple(record)
     return []
@@ -527,7 +527,7 @@ def _numpy(function: Any) -> Callable[..., Any]:
 
 
 def _round(t: ScalarMeta, x: float) -> float:
-    whole = _numpy(np.trunc)(t, x)
+    whole: float = _numpy(np.trunc)(t, x)
     return whole + math.copysign(1.0, x) if abs(x - whole) >= 0.5 else whole
 
 

@@ -110,7 +110,14 @@ class _Maker:
         self.size -= 1
         simple: list[Callable[[int], None]] = [self.arithmetic] * 6
         simple += [self.comparison, self.cast, self.memory, self.memory, self.composite, self.aggregate, self.output]
-        nested = [self.branch, self.branch, self.counted, self.conditional_loop, self.recorded, self.call]
+        nested: list[Callable[[int], None]] = [
+            self.branch,
+            self.branch,
+            self.counted,
+            self.conditional_loop,
+            self.recorded,
+            self.call,
+        ]
         self.rng.choice(simple + (nested if depth < 3 else []))(depth)
 
     def arithmetic(self, depth: int) -> None:

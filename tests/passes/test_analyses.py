@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 import treadle.primitives  # noqa: F401  (fills the table of ops)
-from treadle.ir import Function
+from treadle.ir import Function, Value
 from treadle.ir.parser import from_text
 from treadle.ir.verifier import verify
 from treadle.passes.access import Access, analyse, loads_of
@@ -146,13 +146,13 @@ def test_uniform_values() -> None:
     assert uniform == {"n", "x", "one", "m"}
 
 
-def _threads() -> tuple[Function, dict[str, object]]:
+def _threads() -> tuple[Function, dict[str, Value]]:
     function = parse(THREADS)
     values = {p.name: p for p in function.parameters}
     for op in function.body.walk():
         values.update((r.name, r) for r in op.results)
     first, second = (op.results[0] for op in function.body.ops[:2])
-    return function, {**values, "0": first, "1": second}  # type: ignore[return-value]
+    return function, {**values, "0": first, "1": second}
 
 
 def test_dump_prints_the_stages_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
