@@ -82,6 +82,27 @@ def used_atomics(function: Function) -> set[Op]:
     return {op for op in function.body.walk() if op.name == "atomic" and op.results[0] in used}
 
 
+def only_extrema(function: Function) -> set[Op]:
+    """The atomics min and max on arrays that the function changes by this kind of atomic alone.
+
+    Then what an array holds after the launch tells which value won.
+    """
+    found = {op for op in function.body.walk() if op.name == "atomic" and op.attributes["kind"] in ("min", "max")}
+    if not found:
+        return found
+    origins = Origins(function)
+    kinds: dict[str, set[str]] = {}
+    for op in function.body.walk():
+        if op.name in ("store", "atomic"):
+            for label in origins.of(op.operands[0]):
+                kinds.setdefault(label, set()).add(op.attributes.get("kind", "store"))
+        elif op.name == "call":
+            for value in op.operands:
+                for label in origins.of(value) if isinstance(value.type, ArrayRef) else ():
+                    kinds.setdefault(label, set()).add("call")
+    return {op for op in found if all(len(kinds[label]) == 1 for label in origins.of(op.operands[0]))}
+
+
 def with_appends(function: Function) -> Function:
     """A kernel that also logs what its atomics return, for its adjoint to read."""
     copy = Function(f"{function.name}_logged", Block(), function.is_kernel, list(function.labels), function.custom)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from treadle.ad.errors import DerivativeError
 from treadle.ad.scope import Scope, SweepCloner
-from treadle.ir.core import Op, Value
+from treadle.ir.core import Block, Op, Value
 
 if TYPE_CHECKING:
     from treadle.ad.transform import Adjoints, Transform
@@ -84,23 +84,49 @@ def reverse_store(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints
 
 
 def reverse_atomic(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
-    """Sums pass the gradient of the element on; the other kinds are refused."""
+    """Sums pass the gradient of the element on; a minimum or maximum gives it to the value that won."""
     from treadle.ad.transform import differentiable
 
     kind, value = op.attributes["kind"], op.operands[-1]
     if not differentiable(value.type):
         return
-    returned = adjoints.pop(op.result, None)
-    element = _element(transform, scope, op)
-    if element is None and returned is None:
-        return
-    if returned is not None:
+    if adjoints.pop(op.result, None) is not None:
         raise DerivativeError(
             f"the value that atomic_{kind} returns depends on the order of the threads, so it has no derivative",
             op.location,
         )
-    if kind not in ("add", "sub"):
-        raise DerivativeError(f"atomic_{kind} on floats has no derivative yet", op.location)
-    assert element is not None
-    g = transform.builder.emit("load", *element, type=value.type, offset=op.attributes["offset"])
-    transform.accumulate(adjoints, value, g if kind == "add" else transform.builder.emit("neg", g))
+    element = _element(transform, scope, op)
+    if element is None:
+        return
+    if kind in ("min", "max"):
+        g = _taken_by_winner(transform, scope, op, element)
+    elif kind in ("add", "sub"):
+        g = transform.builder.emit("load", *element, type=value.type, offset=op.attributes["offset"])
+    else:
+        raise DerivativeError(f"atomic_{kind} on floats has no derivative: which thread is last is not known", op.location)
+    transform.accumulate(adjoints, value, transform.builder.emit("neg", g) if kind == "sub" else g)
+
+
+def _taken_by_winner(transform: Transform, scope: Scope, op: Op, element: list[Value]) -> Value:
+    """The gradient of the element if the value is what it holds after the launch, else 0.
+
+    Of several threads with the same value, the first to come takes all of it; it is a subgradient.
+    If no thread takes it, it stays, for what the element held before the launch.
+    """
+    builder, offset, value = transform.builder, op.attributes["offset"], op.operands[-1]
+    if op not in transform.only_extrema:
+        raise DerivativeError(
+            f"the gradient of atomic_{op.attributes['kind']} on an array to which the kernel also writes in another way "
+            "is not supported",
+            op.location,
+        )
+    indices = element[1:]
+    final = builder.emit("load", scope.recall(op.operands[0]), *indices, type=value.type, offset=offset, after=True)
+    won = builder.emit("eq", final, scope.recall(value))
+    taken, left = Block(), Block()
+    with transform.inside(taken):
+        zero = builder.zero(value.type)
+        taken.yields = [builder.emit("atomic", *element, zero, kind="exch", offset=offset)]
+    with transform.inside(left):
+        left.yields = [builder.zero(value.type)]
+    return builder.op("if", [won], [value.type], blocks=[taken, left]).result

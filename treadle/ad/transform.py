@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 from treadle.ad import branches, custom, frames, loops, memory
 from treadle.ad.companions import Companions
-from treadle.ad.log import NO_LOGS, Logs
+from treadle.ad.log import NO_LOGS, Logs, only_extrema
 from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
@@ -74,6 +74,7 @@ class Transform:
         self.companions = companions
         self.logs = logs
         self.records = frames.Records(function)
+        self.only_extrema = only_extrema(function)
         self.companion_groups: dict[int, int] = {}
         self.deferred: dict[int, Op] = {}
         self.frame_numbers = numbers if numbers is not None else count(self.records.last_group + 1)

@@ -48,9 +48,17 @@ def analyse(function: Function) -> dict[str, Access]:
     return found
 
 
-def loads_of(function: Function) -> set[str]:
-    """The labels of the array parameters that are read."""
-    return {label for label, access in analyse(function).items() if access.read}
+def loads_of(function: Function, after: bool = False) -> set[str]:
+    """The labels of the array parameters that are read.
+
+    ``after``: those that an adjoint reads as they are after the forward launch; else, before.
+    """
+    origins = Origins(function)
+    found: set[str] = set()
+    for op in function.body.walk():
+        if op.name == "load" and op.attributes.get("after", False) == after:
+            found |= origins.of(op.operands[0])
+    return found
 
 
 def _analysis(function: Function) -> dict[Value, set[str]]:

@@ -128,6 +128,10 @@ def _insert_types(types: Any, attributes: Any) -> Any:
     return (types[0],)
 
 
+def _splat_types(types: Any, attributes: Any) -> Any:
+    return (Aggregate(types[0], attributes["count"]),)
+
+
 def _pick_types(types: Any, attributes: Any) -> Any:
     if len(set(types[1:])) != 1 or not isinstance(types[1], ScalarMeta):
         raise IRError("components of different types")
@@ -143,5 +147,5 @@ declare(Definition("pick", _pick_types, fold=_fold_pick, lower=_lower_pick, deri
 declare(Definition("place", _place_types, fold=_fold_place, lower=_lower_place, derivative=_place_back))
 declare(Definition("extract", _extract_types, fold=_fold_extract, derivative=_extract_back))
 declare(Definition("insert", _insert_types, derivative=_insert_back))
-declare(Definition("splat", lambda types, attributes: (Aggregate(types[0], attributes["count"]),), derivative=_splat_back))
+declare(Definition("splat", _splat_types, derivative=_splat_back))
 declare(Definition("reduce_add", _extract_types, derivative=lambda g, x, r: (g.broadcast(x),)))

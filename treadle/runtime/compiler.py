@@ -94,11 +94,13 @@ class Request:
 class Adjoint:
     """The adjoint of a kernel for one request.
 
-    ``needed``: labels of the arrays whose contents it reads. ``reads_log``: whether it reads values
+    ``needed``: labels of the arrays of which it reads what they held before the forward launch;
+    ``needed_after``: after it. ``reads_log``: whether it reads values
     that atomics returned, which the forward launch must have logged. ``error``: why there is none.
     """
 
-    needed: frozenset[str]
+    needed: frozenset[str] = frozenset()
+    needed_after: frozenset[str] = frozenset()
     reads_log: bool = False
     error: Optional[DerivativeError] = None
     function: Optional[Function] = field(repr=False, default=None)
@@ -175,7 +177,11 @@ class CompiledKernel:
         if adjoint.executable is None:
             with _lock:
                 function = adjoint.function or self._adjoint_function(request)
-                metadata = {"needed": sorted(adjoint.needed), "reads_log": adjoint.reads_log}
+                metadata = {
+                    "needed": sorted(adjoint.needed),
+                    "needed_after": sorted(adjoint.needed_after),
+                    "reads_log": adjoint.reads_log,
+                }
                 adjoint.executable = self._generate(function, self._key(request.describe()), metadata)
                 adjoint.function = None
         return adjoint.executable
@@ -183,20 +189,24 @@ class CompiledKernel:
     def _prepare(self, request: Request) -> Adjoint:
         if not self.options["enable_backward"]:
             reason = f"kernel {self.kernel.key} was made with enable_backward=False, so no gradient passes through it"
-            return Adjoint(frozenset(), error=DerivativeError(reason))
+            return Adjoint(error=DerivativeError(reason))
         key = self._key(request.describe())
         entry = cache.load(key) if key else None
         if entry is not None:
             types = self._parameter_types() + self._gradient_types(request)
-            needed, reads_log = frozenset(entry.metadata["needed"]), entry.metadata["reads_log"]
-            return Adjoint(needed, reads_log, executable=self._link(entry, types))
+            stored = entry.metadata
+            needed, after = frozenset(stored["needed"]), frozenset(stored["needed_after"])
+            return Adjoint(needed, after, stored["reads_log"], executable=self._link(entry, types))
         try:
             function = self._adjoint_function(request)
         except DerivativeError as error:
-            return Adjoint(frozenset(), error=error)
+            return Adjoint(error=error)
         reads_log = any(op.name == "log_read" and op.attributes["log"] == "launch" for op in function.body.walk())
-        needed = frozenset(passes.loads_of(function)) & frozenset(self.array_labels)
-        return Adjoint(needed, reads_log, function=function)
+        needed, after = (passes.loads_of(function, after).intersection(self.array_labels) for after in (False, True))
+        if needed & after:
+            reason = f"the gradient needs what {', '.join(sorted(needed & after))} held both before and after the launch"
+            return Adjoint(error=DerivativeError(f"kernel {self.kernel.key}: {reason}"))
+        return Adjoint(frozenset(needed), frozenset(after), reads_log, function=function)
 
     def _adjoint_function(self, request: Request) -> Function:
         forward = self.function()

@@ -96,18 +96,26 @@ class Tape:
         self._records.append(record)
         for label in compiled.written:
             self._before_write(arrays[label], f"kernel {compiled.kernel.key}, parameter {label}")
+        if record.adjoint is not None:
+            # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
+            self._enter_needs(record, record.adjoint.needed_after)
         return record
 
     def _prepare_adjoint(self, record: LaunchRecord) -> None:
         """Find out what the adjoint of a launch will need, and enter it."""
-        compiled, arrays = record.binding.compiled, record.binding.arrays
+        compiled = record.binding.compiled
         record.adjoint = compiled.adjoint(record.request)
         hazardous = self._hazards(record.binding) & record.adjoint.needed if self.overwrites != "ignore" else None
         if hazardous:
             self._prepare_scratch(record, hazardous)
+        self._enter_needs(record, record.adjoint.needed - record.request.unrepeatable)
+
+    def _enter_needs(self, record: LaunchRecord, labels: frozenset[str]) -> None:
+        """Note that the adjoint of a launch needs the present contents of some of its arrays."""
+        compiled = record.binding.compiled
         for label in compiled.array_labels:
-            if label in record.adjoint.needed and label not in record.request.unrepeatable:
-                need = Need(arrays[label], f"kernel {compiled.kernel.key}, parameter {label}")
+            if label in labels:
+                need = Need(record.binding.arrays[label], f"kernel {compiled.kernel.key}, parameter {label}")
                 record.needs[label] = need
                 self._versions.need(need)
 

@@ -32,9 +32,8 @@ class Snapshot:
     @classmethod
     def of(cls, start: int, end: int) -> Snapshot:
         """A copy of what is there now."""
-        source = np.frombuffer((ctypes.c_char * (end - start)).from_address(start), np.uint8)
         data = aligned_bytes(end - start, start)
-        data[:] = source
+        ctypes.memmove(data.ctypes.data, start, end - start)
         return cls(start, data)
 
     def copy(self) -> Snapshot:
