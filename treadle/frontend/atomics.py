@@ -1,0 +1,44 @@
+"""The atomic operations: ``atomic_add(a, i, j, value)`` and its like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treadle.frontend.calls import intrinsic
+from treadle.frontend.context import Context
+from treadle.frontend.conversions import items_of
+from treadle.frontend.indexing import index_array, index_of
+from treadle.frontend.places import ArrayPlace, ElementPlace
+from treadle.frontend.values import Typed, Value, describe
+from treadle.ir.structure import ATOMIC_KINDS
+from treadle.language.errors import TypeMismatchError
+
+
+def _declare(kind: str) -> None:
+    name = f"atomic_{kind}"
+    operands = 2 if kind == "cas" else 1
+
+    @intrinsic(name)
+    def atomic(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+        array, *rest = [*positional, *keywords.values()] or [None]
+        if not (isinstance(array, Typed) and getattr(array.type, "kind", "") == "array"):
+            what = "nothing" if array is None else describe(array)
+            raise ctx.error(node, f"the first argument of {name}() must be an array, not {what}", TypeMismatchError)
+        indices, values = rest[:-operands], rest[-operands:]
+        if len(indices) == 1 and (items := items_of(indices[0])) is not None:
+            indices = list(items)
+        if len(indices) != array.type.ndim or len(values) != operands:
+            expected = ["array", *"ijkl"[: array.type.ndim], *(["compare"] if kind == "cas" else []), "value"]
+            raise ctx.error(
+                node, f"wrong number of arguments; the call must have the form {name}({', '.join(expected)})", TypeMismatchError
+            )
+        base = ArrayPlace(ctx, array, [], node.args[0] if getattr(node, "args", None) else node)
+        element = index_array(ctx, base, [index_of(ctx, i, node) for i in indices], node)
+        assert isinstance(element, ElementPlace)
+        if kind == "cas":
+            return element.compare_and_swap(*values)
+        return element.atomic(kind, values[0])
+
+
+for _kind in ATOMIC_KINDS:
+    _declare(_kind)

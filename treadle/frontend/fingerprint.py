@@ -1,0 +1,1 @@
+def fingerprint(*a): return None

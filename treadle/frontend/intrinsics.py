@@ -1,0 +1,280 @@
+"""The intrinsics of the language that are not constructors, atomics or operators."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from treadle.frontend import components, operators
+from treadle.frontend.branches import choose
+from treadle.frontend.calls import arguments, form, intrinsic
+from treadle.frontend.constructors import as_type, construct
+from treadle.frontend.context import Context
+from treadle.frontend.conversions import captured, constant_type, items_of, settle
+from treadle.frontend.statics import evaluate
+from treadle.frontend.values import Constant, TupleValue, Typed, Value, describe
+from treadle.language import notation
+from treadle.language.errors import TypeMismatchError
+from treadle.types import scalars
+
+
+@form("tid")
+def tid(ctx: Context, node: ast.Call) -> Value:
+    """As many indices as the result is unpacked into."""
+    if node.args or node.keywords:
+        raise ctx.error(node, "tid() takes no arguments", TypeMismatchError)
+    rank = ctx.unpacked
+    if not 1 <= rank <= 4:
+        raise ctx.error(node, f"tid() gives one to four indices, not {rank}", TypeMismatchError)
+    indices = [Typed(scalars.int32, (ctx.emit("thread_index", axis=k, rank=rank),)) for k in range(rank)]
+    return indices[0] if rank == 1 else TupleValue(indices)
+
+
+@form("static")
+def static(ctx: Context, node: ast.Call) -> Value:
+    """Evaluated now, in Python; the result is a constant."""
+    if len(node.args) != 1 or node.keywords:
+        raise ctx.error(node, "static() takes one expression", TypeMismatchError)
+    return captured(evaluate(ctx, node.args[0]))
+
+
+@form("type")
+def type_of(ctx: Context, node: ast.Call) -> Value:
+    """The type of a value, as a compile-time object."""
+    (argument,) = _exactly(ctx, node, 1, "type(x)")
+    value = ctx.value(argument)
+    if isinstance(value, Typed):
+        return Constant(value.type)
+    type_ = constant_type(value.value) if isinstance(value, Constant) else None
+    if type_ is None:
+        raise ctx.error(node, f"type() takes a value, not {describe(value)}", TypeMismatchError)
+    return Constant(type_)
+
+
+def _exactly(ctx: Context, node: ast.Call, count: int, usage: str) -> list[ast.expr]:
+    if len(node.args) != count or node.keywords:
+        raise ctx.error(node, f"the call must have the form {usage}", TypeMismatchError)
+    return node.args
+
+
+@form("where", "select")
+def where(ctx: Context, node: ast.Call) -> Value:
+    """A choice of two values. A value that has to be computed is computed only if it is chosen."""
+    is_where = builtin_name(ctx, node) == "where"
+    names = ("cond", "value_if_true", "value_if_false") if is_where else ("cond", "value_if_false", "value_if_true")
+    given = dict(zip(names, node.args)) | {k.arg: k.value for k in node.keywords if k.arg}
+    if "arr" in given:
+        given["cond"] = given.pop("arr")
+    if len(node.args) + len(node.keywords) != 3 or set(given) != set(names):
+        raise ctx.error(node, f"the call must have the form {'where' if is_where else 'select'}({', '.join(names)})", TypeMismatchError)
+    condition = operators.truth(ctx, ctx.value(given["cond"]), node)
+    return choose(
+        ctx,
+        condition,
+        lambda: ctx.value(given["value_if_true"]),
+        lambda: ctx.value(given["value_if_false"]),
+        node,
+        eager=True,
+    )
+
+
+def builtin_name(ctx: Context, node: ast.Call) -> str:
+    """The name of the built-in that a call is of."""
+    from treadle.frontend.calls import called
+    from treadle.language.intrinsics import builtin_for
+
+    found = builtin_for(called(ctx, node))
+    assert found is not None
+    return found.name
+
+
+@form("isinstance")
+def is_instance(ctx: Context, node: ast.Call) -> Value:
+    value_node, type_node = _exactly(ctx, node, 2, "isinstance(x, type)")
+    value, wanted = ctx.value(value_node), ctx.value(type_node)
+    choices = items_of(wanted) or (wanted,)
+    found = value.type if isinstance(value, Typed) else constant_type(getattr(value, "value", None))
+    types = [notation.normalize(c.value) for c in choices if isinstance(c, Constant)]
+    return Constant(any(t is found for t in types))
+
+
+@form("print")
+def print_(ctx: Context, node: ast.Call) -> Value:
+    """Values and texts, with spaces between them, and a line break. f-strings are understood."""
+    pieces = [""]
+    leaves: list[Any] = []
+    for k, argument in enumerate(node.args):
+        if k:
+            pieces[-1] += " "
+        if isinstance(argument, ast.JoinedStr):
+            for part in argument.values:
+                if isinstance(part, ast.FormattedValue):
+                    _append(ctx, ctx.value(part.value), pieces, leaves, argument)
+                else:
+                    assert isinstance(part, ast.Constant)
+                    pieces[-1] += str(part.value)
+        else:
+            _append(ctx, ctx.value(argument), pieces, leaves, argument)
+    pieces[-1] += "\n"
+    ctx.locate(node)
+    ctx.builder.op("print", leaves, [], {"pieces": pieces})
+    return Constant(None)
+
+
+def _append(ctx: Context, value: Value, pieces: list[str], leaves: list[Any], node: Any) -> None:
+    """Add one printed value to the pieces of text and the values between them."""
+    items = items_of(value)
+    if items is not None:
+        _append_all(ctx, "(", items, ")", pieces, leaves, node)
+    elif isinstance(value, Constant) and constant_type(value.value) is None:
+        pieces[-1] += str(value.value)
+    else:
+        typed = settle(ctx, value, node)
+        if scalars.is_scalar(typed.type):
+            leaves.append(typed.leaf)
+            pieces.append("")
+        elif typed.type.kind == "struct":
+            pieces[-1] += f"{typed.type!r}("
+            for k, (name, member) in enumerate(typed.type.fields.items()):
+                pieces[-1] += f"{', ' if k else ''}{name}="
+                start, stop, _ = components.member_leaves(typed.type, name)
+                _append(ctx, Typed(member, typed.leaves[start:stop]), pieces, leaves, node)
+            pieces[-1] += ")"
+        elif typed.type.kind == "array":
+            _append_all(ctx, "array of shape (", _shape(ctx, typed), ")", pieces, leaves, node)
+        else:
+            parts = [Typed(typed.type.dtype, (leaf,)) for leaf in components.components(ctx, typed)]
+            _append_all(ctx, "[", _grouped(typed.type, parts), "]", pieces, leaves, node)
+
+
+def _shape(ctx: Context, array: Typed) -> list[Value]:
+    return [Typed(scalars.int32, (ctx.emit("shape", array.leaf, axis=k),)) for k in range(array.type.ndim)]
+
+
+def _grouped(type_: Any, parts: list[Typed]) -> list[Any]:
+    """The components; of a matrix, a list for each row."""
+    if type_.kind != "mat":
+        return list(parts)
+    columns = type_.shape[1]
+    return [parts[k : k + columns] for k in range(0, len(parts), columns)]
+
+
+def _append_all(ctx: Context, opening: str, items: Any, closing: str, pieces: list[str], leaves: list[Any], node: Any) -> None:
+    pieces[-1] += opening
+    for k, item in enumerate(items):
+        if k:
+            pieces[-1] += ", "
+        if isinstance(item, list):
+            _append_all(ctx, "[", item, "]", pieces, leaves, node)
+        else:
+            _append(ctx, item, pieces, leaves, node)
+    pieces[-1] += closing
+
+
+@form("printf")
+def printf(ctx: Context, node: ast.Call) -> Value:
+    """As in C. The op gets the conversion of each value in its attribute ``formats``."""
+    from treadle.frontend.formats import split
+
+    positional, _ = arguments(ctx, node)
+    text = positional[0].value if positional and isinstance(positional[0], Constant) else None
+    if not isinstance(text, str):
+        raise ctx.error(node, "the first argument of printf() must be a text", TypeMismatchError)
+    pieces, formats = split(text)
+    if len(formats) != len(positional) - 1:
+        raise ctx.error(
+            node, f"the format of printf() has {len(formats)} conversions for {len(positional) - 1} values", TypeMismatchError
+        )
+    leaves = []
+    for value, spec in zip(positional[1:], formats):
+        typed = settle(ctx, value, node)
+        if not scalars.is_scalar(typed.type):
+            raise ctx.error(node, f"printf() takes scalars, not {describe(value)}; use print()", TypeMismatchError)
+        if typed.type.is_float != (spec[-1] in "eEfFgGaA"):
+            raise ctx.error(node, f"printf(): {spec} is not for {notation.text(typed.type)}", TypeMismatchError)
+        leaves.append(typed.leaf)
+    ctx.builder.op("print", leaves, [], {"pieces": pieces, "formats": formats})
+    return Constant(None)
+
+
+@intrinsic("len")
+def length(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+    if len(positional) != 1 or keywords:
+        raise ctx.error(node, "len() takes one argument", TypeMismatchError)
+    (value,) = positional
+    items = items_of(value)
+    if items is not None:
+        return Constant(len(items))
+    type_ = value.type if isinstance(value, Typed) else constant_type(getattr(value, "value", None))
+    if components.is_composite_type(type_):
+        return Constant(int(type_.shape[0]))
+    if getattr(type_, "kind", None) == "array" and isinstance(value, Typed):
+        return Typed(scalars.int32, (ctx.emit("shape", value.leaf, axis=0),))
+    raise ctx.error(node, f"there is no len() of {describe(value)}", TypeMismatchError)
+
+
+@intrinsic("cast")
+def cast(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+    """To a scalar type, or to a composite of the same length."""
+    values = [*positional, *keywords.values()]
+    type_ = as_type(values[1].value) if len(values) == 2 and isinstance(values[1], Constant) else None
+    if type_ is None:
+        raise ctx.error(node, "the call must have the form cast(a, dtype)", TypeMismatchError)
+    return construct(ctx, type_, values[:1], {}, node)
+
+
+@intrinsic("bitcast")
+def bitcast(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+    values = [*positional, *keywords.values()]
+    type_ = as_type(values[1].value) if len(values) == 2 and isinstance(values[1], Constant) else None
+    source = settle(ctx, values[0], node) if values else None
+    if source is None or not (scalars.is_scalar(type_) and scalars.is_scalar(source.type)) or type_.size != source.type.size:
+        raise ctx.error(node, "the call must have the form bitcast(a, dtype), with types of one size", TypeMismatchError)
+    return Typed(type_, (ctx.emit("bitcast", source.leaf, type=type_),))
+
+
+@intrinsic("pow")
+def power(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+    values = [*positional, *keywords.values()]
+    if len(values) != 2:
+        raise ctx.error(node, "pow() takes two arguments", TypeMismatchError)
+    a, b = (Constant(float(v.value)) if isinstance(v, Constant) and type(v.value) is int else v for v in values)
+    return operators.binary(ctx, "pow", a, b, node)
+
+
+@intrinsic("block_dim")
+def block_dim(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+    return ctx.typed_constant(scalars.int32, 1)
+
+
+_BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "div": "div", "mod": "mod", "floordiv": "floordiv",
+    "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "lshift": "shl", "rshift": "shr",
+}  # fmt: skip
+_UNARY = {"neg": ast.USub, "pos": ast.UAdd, "invert": ast.Invert, "unot": ast.Not}
+
+
+def _declare_operators() -> None:
+    def declare_binary(name: str, op: str) -> None:
+        @intrinsic(name)
+        def apply(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+            values = [*positional, *keywords.values()]
+            if len(values) != 2:
+                raise ctx.error(node, f"{name}() takes two arguments", TypeMismatchError)
+            return operators.binary(ctx, op, values[0], values[1], node)
+
+    def declare_unary(name: str, op: type) -> None:
+        @intrinsic(name)
+        def apply(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+            values = [*positional, *keywords.values()]
+            if len(values) != 1:
+                raise ctx.error(node, f"{name}() takes one argument", TypeMismatchError)
+            return operators.unary(ctx, op, values[0], node)
+
+    for name, op in _BINARY.items():
+        declare_binary(name, op)
+    for name, kind in _UNARY.items():
+        declare_unary(name, kind)
+
+
+_declare_operators()

@@ -1,0 +1,130 @@
+"""``range(...)`` in a ``for`` loop, normalised to a count and a rule for the item at position k."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass
+from typing import Any
+
+from treadle.frontend.context import Context
+from treadle.frontend.conversions import coerce, settle
+from treadle.frontend.expressions import constant_index
+from treadle.frontend.values import Constant, HintKey, Typed, Value, describe
+from treadle.ir.core import Value as IRValue
+from treadle.language.errors import TypeMismatchError
+from treadle.types import scalars
+
+UNROLLED = 16
+"""Loops over composites, and in the standard library over constant ranges, are unrolled up to this count."""
+
+
+@dataclass
+class Span:
+    """``start``, ``stop`` and ``step``, all of ``type``, and the ``count`` of items, an int32 or int64."""
+
+    ctx: Context
+    type: Any
+    start: IRValue
+    stop: IRValue
+    step: IRValue
+    count: IRValue
+    origins: frozenset[HintKey] | None
+
+    def known(self) -> range | None:
+        """The range, if all of it is known at compile time."""
+        bounds = [v.constant for v in (self.start, self.stop, self.step)]
+        return None if None in bounds or bounds[2] == 0 else range(*bounds)
+
+    def at(self, k: IRValue) -> Value:
+        """The item at position ``k``, which has the type of ``count``."""
+        ctx = self.ctx
+        if k.type is not self.type:
+            k = ctx.emit("cast", k, type=self.type)
+        if self.step.constant != 1:
+            k = ctx.emit("mul", k, self.step, nowrap=True)
+        if self.start.constant != 0:
+            k = ctx.emit("add", self.start, k, nowrap=True)
+        return Typed(self.type, (k,), self.origins)
+
+
+def is_range(ctx: Context, node: ast.Call) -> bool:
+    if not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return False
+    if isinstance(node.func, ast.Name) and node.func.id in ctx.environment:
+        return False
+    callee = ctx.value(node.func)
+    return isinstance(callee, Constant) and callee.value is builtins.range
+
+
+def evaluate(ctx: Context, node: ast.Call) -> Span:
+    """The span of a call of ``range``.
+
+    Raises:
+        TypeMismatchError: the bounds are no integers, or of different types.
+    """
+    if not 1 <= len(node.args) <= 3 or node.keywords:
+        raise ctx.error(node, "range() takes one to three integers", TypeMismatchError)
+    values = [ctx.value(argument) for argument in node.args]
+    if len(values) == 1:
+        values.insert(0, Constant(0))
+    if len(values) == 2:
+        values.append(Constant(1))
+    type_, origins = _common_type(ctx, values, node)
+    start, stop, step = (coerce(ctx, value, type_, node, "a bound of range()").leaf for value in values)
+    wide = type_ if type_ in (scalars.int32, scalars.int64) else scalars.int64
+    bounds = [v if wide is type_ else ctx.emit("cast", v, type=wide) for v in (start, stop, step)]
+    return Span(ctx, type_, start, stop, step, _count(ctx, *bounds), origins)
+
+
+def _common_type(ctx: Context, values: list[Value], node: ast.Call) -> tuple[Any, frozenset[HintKey] | None]:
+    """The type of the items: that of the bounds that are no literals, or int32."""
+    settled: Typed | None = None
+    guesses: list[Typed] = []
+    for value in values:
+        if isinstance(value, Constant) and type(value.value) in (int, bool):
+            continue
+        typed = settle(ctx, value, node)
+        if not scalars.is_scalar(typed.type) or not typed.type.is_integer:
+            hint = "; convert it: int(...)" if scalars.is_scalar(typed.type) else ""
+            raise ctx.error(node, f"range() takes integers, not {describe(value)}{hint}", TypeMismatchError)
+        if typed.origins is not None:
+            guesses.append(typed)
+        elif settled is None:
+            settled = typed
+        elif settled.type is not typed.type:
+            raise ctx.error(
+                node, f"the bounds of range() have different types: {settled.type!r} and {typed.type!r}", TypeMismatchError
+            )
+    if settled is not None:
+        return settled.type, None
+    if not guesses:
+        too_wide = any((n := constant_index(v)) is not None and not -(2**31) <= n < 2**31 for v in values)
+        return (scalars.int64 if too_wide else scalars.int32), None
+    origins: frozenset[HintKey] = frozenset()
+    for guess in guesses:
+        origins |= guess.origins or frozenset()
+    return guesses[0].type, origins
+
+
+def _count(ctx: Context, start: IRValue, stop: IRValue, step: IRValue) -> IRValue:
+    """How many items there are; not positive if there are none, which includes a step of 0."""
+    known = step.constant
+    if known is not None:
+        if known == 0:
+            return ctx.builder.zero(step.type)
+        return _upwards(ctx, start, stop, step) if known > 0 else _upwards(ctx, stop, start, ctx.emit("neg", step))
+    zero = ctx.builder.zero(step.type)
+    up = _upwards(ctx, start, stop, step)
+    down = _upwards(ctx, stop, start, ctx.emit("neg", step))
+    falls = ctx.emit("select", ctx.emit("lt", step, zero), down, zero)
+    return ctx.emit("select", ctx.emit("gt", step, zero), up, falls)  # type: ignore[no-any-return]
+
+
+def _upwards(ctx: Context, start: IRValue, stop: IRValue, step: IRValue) -> IRValue:
+    """The count of items for a positive step."""
+    distance = stop if start.constant == 0 else ctx.emit("sub", stop, start)
+    if step.constant == 1:
+        return distance
+    one = ctx.builder.constant(step.type, 1)  # type: ignore[arg-type]
+    return ctx.emit("div", ctx.emit("add", distance, ctx.emit("sub", step, one)), step)  # type: ignore[no-any-return]
