@@ -113,14 +113,14 @@ class FunctionEmitter(Code):
                 self.handlers["elementwise"](self, op)
                 return
         operands = [values[v] for v in op.operands]
-        if len(op.results) == 1:
-            values[op.results[0]] = self.lower(op, types, operands)
+        lowered = self.lower(op, types, operands)
+        if lowered.__class__ is list:
+            values.update(zip(op.results, lowered))
         else:
-            for result, text in zip(op.results, self.lower(op, types, operands)):
-                values[result] = text
+            values[op.results[0]] = lowered
 
     def lower(self, op: Op, types: Sequence[Any], operands: Sequence[str]) -> Any:
-        """The lowering of a primitive on scalars; also used for the components of aggregates."""
+        """The lowering of a primitive on scalars; also used for the components of aggregates. A list from ``place``."""
         lowering = TABLE[op.name].lower if op.name in TABLE else None
         if lowering is None:
             raise IRError(f"{op.name!r} cannot be turned into machine code here")

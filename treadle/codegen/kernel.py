@@ -19,6 +19,7 @@ from treadle.codegen.target import Target
 from treadle.codegen.worker import OFFSETS
 from treadle.ir.core import Function
 from treadle.ir.definitions import IRError
+from treadle.ir.structure import STACK
 from treadle.types.storage import Aggregate, ArrayRef
 
 HANDLERS: dict[str, Handler] = {
@@ -105,7 +106,7 @@ def _survey(function: Function) -> _Needs:
                 needs.aggregates = True
         if op.name == "thread_index":
             needs.coordinates |= op.attributes["rank"] > 1
-        elif op.name in ("frame", "save", "restore"):
+        elif op.name in STACK:
             needs.stack = needs.failure = True
         elif op.name in logs.HANDLERS:
             needs.logs = needs.failure = True
