@@ -104,8 +104,9 @@ from treadle.types import uint32 as uint32
 from treadle.types import uint64 as uint64
 from treadle.types import vec as vec
 from treadle.types import vector as vector
+from treadle.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Names that no program text spells out: vec3f, mat44d, … and the built-in functions of the kernel
 # language, unless a name means something in Python already (zeros, matrix).

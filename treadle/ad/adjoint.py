@@ -25,6 +25,7 @@ def adjoint_kernel(
     active: Collection[str],
     unrepeatable: Collection[str] = (),
     repeated: Collection[str] = (),
+    contiguous: bool = True,
 ) -> Function:
     """The adjoint of a kernel.
 
@@ -33,12 +34,13 @@ def adjoint_kernel(
     for what it reads. Stores, prints and assertions of the kernel are not repeated, but for the
     following. Arrays labelled ``unrepeatable`` are read after the kernel has written to the same
     memory; what they hold is to be a scratch copy of what was there before, and so are those
-    labelled ``repeated``, to which the primal sweep writes again.
+    labelled ``repeated``, to which the primal sweep writes again. ``contiguous``: whether the
+    gradients of contiguous arrays are contiguous.
 
     Raises:
         DerivativeError: something in the kernel has no derivative that can be given.
     """
-    paired, companions = with_companions(function, active)
+    paired, companions = with_companions(function, active, contiguous)
     paired, companions, logs = with_logs(paired, companions, frozenset(unrepeatable), frozenset(repeated))
     adjoint = Function(f"{function.name}_adjoint", Block(), True, list(paired.labels))
     transform = Transform(paired, Builder(adjoint.body), companions, logs=logs)

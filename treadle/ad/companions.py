@@ -8,6 +8,7 @@ array like any other value.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Optional
 
 from treadle.ad.errors import DerivativeError
@@ -15,7 +16,7 @@ from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
 from treadle.ir.structure import CONTROL_FLOW
 from treadle.passes.clone import Cloner
-from treadle.types.storage import ArrayRef
+from treadle.types.storage import ArrayRef, StorageType
 
 ADJOINT_LABEL = "adj:"
 
@@ -23,9 +24,10 @@ Companions = dict[Value, Optional[Value]]
 """From array handles to the handles of their gradients."""
 
 
-def with_companions(function: Function, active: Collection[str]) -> tuple[Function, Companions]:
+def with_companions(function: Function, active: Collection[str], contiguous: bool = True) -> tuple[Function, Companions]:
     """A copy of ``function`` with a companion parameter for each array parameter labelled in ``active``.
 
+    ``contiguous``: whether the companion of a contiguous array is contiguous; else none is.
     Returns it together with the map from array handles to companions. Handles without a
     companion (inactive arrays) are not in the map. Handles that come out of memory, from a struct in
     an array, map to None: they may have a gradient, but it cannot be reached.
@@ -35,7 +37,8 @@ def with_companions(function: Function, active: Collection[str]) -> tuple[Functi
     pairing = _Pairing(Builder(copy.body), mapping)
     for label, parameter in zip(function.labels, list(copy.parameters)):
         if isinstance(parameter.type, ArrayRef) and label in active:
-            pairing.companions[parameter] = copy.body.add_parameter(parameter.type, f"adj_{parameter.name}")
+            type_ = parameter.type if contiguous else replace(parameter.type, contiguous=False)
+            pairing.companions[parameter] = copy.body.add_parameter(type_, f"adj_{parameter.name}")
             copy.labels.append(ADJOINT_LABEL + label)
     copy.body.yields = pairing.block_body(function.body)
     return copy, pairing.companions
@@ -106,7 +109,7 @@ class _Pairing(Cloner):
                 if self._all_paired(op, choices):
                     for block, choice in zip(blocks, choices):
                         block.yields.append(self._companion(choice))
-                    self.companions[result] = new_op.add_result(result.type)
+                    self.companions[result] = new_op.add_result(blocks[0].yields[-1].type)
 
     def _loop(self, op: Op) -> list[Value]:
         """A loop that carries array handles carries their companions as well."""
@@ -118,19 +121,23 @@ class _Pairing(Cloner):
         operands = initial + [self._companion(initial[carried_from + k]) for k in paired]
         self.builder.location = op.location
         new_op = self.builder.op(op.name, operands, [r.type for r in op.results], dict(op.attributes))
+        types = {k: self._companion(initial[carried_from + k]).type for k in paired}
         for k in paired:
-            self.companions[new_op.results[k]] = new_op.add_result(op.results[k].type)
+            self.companions[new_op.results[k]] = new_op.add_result(types[k])
         for number, block in enumerate(op.blocks):
-            new_op.blocks.append(self._loop_block(block, paired, carried_from, is_condition=number + 1 < len(op.blocks)))
+            is_condition = number + 1 < len(op.blocks)
+            new_op.blocks.append(self._loop_block(block, paired, types, carried_from, is_condition))
         self.mapping.update(zip(op.results, new_op.results))
         return new_op.results[: len(op.results)]
 
-    def _loop_block(self, block: Block, paired: list[int], carried_from: int, is_condition: bool) -> Block:
+    def _loop_block(
+        self, block: Block, paired: list[int], types: dict[int, StorageType], carried_from: int, is_condition: bool
+    ) -> Block:
         copy = Block([p.type for p in block.parameters])
         self.mapping.update(zip(block.parameters, copy.parameters))
         for k in paired:
             parameter = copy.parameters[carried_from + k]
-            self.companions[parameter] = copy.add_parameter(parameter.type)
+            self.companions[parameter] = copy.add_parameter(types[k])
         outer, self.builder.block = self.builder.block, copy
         copy.yields = self.block_body(block)
         self.builder.block = outer

@@ -53,16 +53,13 @@ def loads_of(function: Function, after: bool = False) -> set[str]:
 
     ``after``: those that an adjoint reads as they are after the forward launch; else, before.
     """
-    origins = Origins(function)
-    found: set[str] = set()
-    for op in function.body.walk():
-        if op.name == "load" and op.attributes.get("after", False) == after:
-            found |= origins.of(op.operands[0])
-    return found
+    kind = "read_after" if after else "read"
+    kinds = _analysis(function)
+    return {label for parameter, label in zip(function.parameters, function.labels) if kind in kinds[parameter]}
 
 
 def _analysis(function: Function) -> dict[Value, set[str]]:
-    """For each parameter, the names of the fields of ``Access`` that are true."""
+    """For each parameter, the names of the fields of ``Access`` that are true, and "read_after"."""
     flow = Flow()
     flow.block(function.body)
     kinds: dict[Value, set[str]] = {p: set() for p in function.parameters}
@@ -114,8 +111,10 @@ class Flow:
         self.used.update(block.yields)
 
     def op(self, op: Op) -> None:
-        if op.name in ("load", "store"):
-            self.accesses.append((op.operands[0], "read" if op.name == "load" else "written", None))
+        if op.name == "load":
+            self.accesses.append((op.operands[0], "read_after" if op.attributes.get("after") else "read", None))
+        elif op.name == "store":
+            self.accesses.append((op.operands[0], "written", None))
         elif op.name == "atomic":
             kind = "accumulated" if op.attributes["kind"] in ("add", "sub") else "atomic"
             self.accesses.append((op.operands[0], kind, op.results[0]))

@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Optional
 
 from treadle import config, frontend, passes
@@ -72,22 +72,21 @@ class Executable:
 
 @dataclass(frozen=True)
 class Request:
-    """Which adjoint of a kernel is wanted; all are sets of labels of arrays.
+    """Which adjoint of a kernel is wanted.
 
-    ``active``: those with a gradient. ``contiguous``: those of them whose gradient array is
-    contiguous. ``unrepeatable`` and ``repeated``: see ``ad.adjoint_kernel``.
+    ``active``: labels of the arrays with a gradient. ``contiguous``: whether the gradients of
+    contiguous arrays are contiguous. ``unrepeatable`` and ``repeated``: see ``ad.adjoint_kernel``.
     """
 
     active: frozenset[str]
-    contiguous: frozenset[str]
+    contiguous: bool
     unrepeatable: frozenset[str] = frozenset()
     repeated: frozenset[str] = frozenset()
 
     def describe(self) -> str:
         """A text that is the same in every process, for the key of the cache."""
-        return "adjoint:" + ";".join(
-            ",".join(sorted(labels)) for labels in (self.active, self.contiguous, self.unrepeatable, self.repeated)
-        )
+        labels = (",".join(sorted(labels)) for labels in (self.active, self.unrepeatable, self.repeated))
+        return f"adjoint:{';'.join(labels)};{self.contiguous}"
 
 
 @dataclass
@@ -134,7 +133,8 @@ class CompiledKernel:
     def function(self) -> Function:
         """The IR of the kernel, optimised but with calls of custom derivatives in place."""
         if self._function is None:
-            raw = frontend.build_kernel(self.kernel, self.variant.types, self.variant.contiguous, self.options)
+            contiguous = dict(zip(self.kernel.parameter_names, self.variant.contiguous))
+            raw = frontend.build_kernel(self.kernel, self.variant.types, contiguous, self.options)
             raw.labels = list(self.labels)
             passes.dump("frontend", self.kernel.key, raw)
             self._function = passes.prepare(raw, self.options)
@@ -195,14 +195,16 @@ class CompiledKernel:
         if entry is not None:
             types = self._parameter_types() + self._gradient_types(request)
             stored = entry.metadata
-            needed, after = frozenset(stored["needed"]), frozenset(stored["needed_after"])
-            return Adjoint(needed, after, stored["reads_log"], executable=self._link(entry, types))
+            return Adjoint(
+                frozenset(stored["needed"]), frozenset(stored["needed_after"]), stored["reads_log"],
+                executable=self._link(entry, types),
+            )
         try:
             function = self._adjoint_function(request)
         except DerivativeError as error:
             return Adjoint(error=error)
         reads_log = any(op.name == "log_read" and op.attributes["log"] == "launch" for op in function.body.walk())
-        needed, after = (passes.loads_of(function, after).intersection(self.array_labels) for after in (False, True))
+        needed, after = (passes.loads_of(function, when) & set(self.array_labels) for when in (False, True))
         if needed & after:
             reason = f"the gradient needs what {', '.join(sorted(needed & after))} held both before and after the launch"
             return Adjoint(error=DerivativeError(f"kernel {self.kernel.key}: {reason}"))
@@ -210,10 +212,7 @@ class CompiledKernel:
 
     def _adjoint_function(self, request: Request) -> Function:
         forward = self.function()
-        raw = adjoint_kernel(forward, request.active, request.unrepeatable, request.repeated)
-        gradients = raw.parameters[len(forward.parameters) :]
-        for parameter, type_ in zip(gradients, self._gradient_types(request)):
-            parameter.type = type_
+        raw = adjoint_kernel(forward, request.active, request.unrepeatable, request.repeated, request.contiguous)
         function = passes.finish(raw, self.options)
         passes.dump("ad", self.kernel.key, function)
         check_available(function)
@@ -247,7 +246,7 @@ class CompiledKernel:
     def _gradient_types(self, request: Request) -> list[StorageType]:
         """The types of the companions, in the order of ``ad.adjoint_kernel``."""
         return [
-            ArrayRef(type_.ndim, type_.itemsize, label in request.contiguous)
+            type_ if request.contiguous else replace(type_, contiguous=False)
             for label, type_ in zip(self.labels, self._parameter_types())
             if label in request.active and isinstance(type_, ArrayRef)
         ]

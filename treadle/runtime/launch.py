@@ -123,7 +123,8 @@ def _struct_gradients(name: str, type_: Any, gradient: Any) -> dict[str, array]:
 
 def adjoint_request(binding: Binding, gradients: Mapping[str, array]) -> Request:
     """The request for the adjoint of a bound launch with these gradients, by label."""
-    contiguous = frozenset(label for label, g in gradients.items() if g.is_contiguous)
+    arrays = binding.arrays
+    contiguous = all(g.is_contiguous or not arrays[label].is_contiguous for label, g in gradients.items())
     return Request(frozenset(gradients), contiguous)
 
 

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from treadle import config
+from treadle.version import VERSION
 from treadle.codegen import cpu
 from treadle.language.functions import Kernel
 from treadle.runtime import cache
@@ -19,7 +20,7 @@ def init() -> None:
     """Print one line about the machine, unless ``config.quiet``. Calling it is not necessary."""
     global _initialized
     if not _initialized and not config.quiet:
-        print(f"Treadle {cache.version()} on cpu ({cpu.host().name}), kernels kept in {cache.folder()}")
+        print(f"Treadle {VERSION} on cpu ({cpu.host().cpu})")
     _initialized = True
 
 
