@@ -1,0 +1,136 @@
+"""Rigid transforms, affine 4 × 4 matrices, and spatial vectors: pairs of an angular and a linear part."""
+
+from __future__ import annotations
+
+from treadle.language.builtins import builtin
+from treadle.language.decorators import static
+from treadle.language.stdlib.products import rotated
+from treadle.language.stdlib.quaternions import quat_inverse, quat_to_matrix
+from treadle.language.stdlib.vectors import cross, dot
+from treadle.types import Float, float32, mat, quaternion, transformation, vec
+from treadle.types.matrices import matrix
+from treadle.types.vectors import vector
+
+
+
+@builtin
+def transform_identity(dtype: type = float32):
+    """The transform that changes nothing."""
+    return static(transformation(dtype))(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@builtin
+def transform_get_translation(xform: transformation(Float)):
+    return xform.p
+
+
+@builtin
+def transform_get_rotation(xform: transformation(Float)):
+    return xform.q
+
+
+@builtin
+def transform_multiply(a: transformation(Float), b: transformation(Float)):
+    """The transform that applies ``b``, then ``a``."""
+    return a * b
+
+
+@builtin
+def transform_point(xform: transformation(Float), point: vec(3, Float)):
+    """The point rotated, then moved."""
+    return rotated(xform.q, point) + xform.p
+
+
+@builtin(name="transform_point")
+def transform_point_by_matrix(mat: mat((4, 4), Float), point: vec(3, Float)):
+    """The first three components of ``mat * (point, 1)``."""
+    return type(point)(
+        mat[0, 0] * point[0] + mat[0, 1] * point[1] + mat[0, 2] * point[2] + mat[0, 3],
+        mat[1, 0] * point[0] + mat[1, 1] * point[1] + mat[1, 2] * point[2] + mat[1, 3],
+        mat[2, 0] * point[0] + mat[2, 1] * point[1] + mat[2, 2] * point[2] + mat[2, 3],
+    )
+
+
+@builtin
+def transform_vector(xform: transformation(Float), vec: vec(3, Float)):
+    """The vector rotated."""
+    return rotated(xform.q, vec)
+
+
+@builtin(name="transform_vector")
+def transform_vector_by_matrix(mat: mat((4, 4), Float), vec: vec(3, Float)):
+    """The first three components of ``mat * (vec, 0)``."""
+    return type(vec)(
+        mat[0, 0] * vec[0] + mat[0, 1] * vec[1] + mat[0, 2] * vec[2],
+        mat[1, 0] * vec[0] + mat[1, 1] * vec[1] + mat[1, 2] * vec[2],
+        mat[2, 0] * vec[0] + mat[2, 1] * vec[1] + mat[2, 2] * vec[2],
+    )
+
+
+@builtin
+def transform_inverse(xform: transformation(Float)):
+    """The transform that undoes ``xform``, whose rotation is a unit quaternion."""
+    q = quat_inverse(xform.q)
+    return type(xform)(-rotated(q, xform.p), q)
+
+
+@builtin(name="matrix")
+def matrix_of_pose(pos: vec(3, Float), rot: quaternion(Float), scale: vec(3, Float)):
+    """The 4 × 4 matrix that scales along the axes, then rotates, then moves."""
+    r = quat_to_matrix(rot)
+    return static(matrix((4, 4), pos.dtype))(
+        r[0, 0] * scale[0], r[0, 1] * scale[1], r[0, 2] * scale[2], pos[0],
+        r[1, 0] * scale[0], r[1, 1] * scale[1], r[1, 2] * scale[2], pos[1],
+        r[2, 0] * scale[0], r[2, 1] * scale[1], r[2, 2] * scale[2], pos[2],
+        0.0, 0.0, 0.0, 1.0,
+    )  # fmt: skip
+
+
+@builtin
+def spatial_top(svec: vec(6, Float)):
+    """The first three components: the angular part."""
+    return static(vector(3, svec.dtype))(svec[0], svec[1], svec[2])
+
+
+@builtin
+def spatial_bottom(svec: vec(6, Float)):
+    """The last three components: the linear part."""
+    return static(vector(3, svec.dtype))(svec[3], svec[4], svec[5])
+
+
+@builtin
+def spatial_dot(a: vec(6, Float), b: vec(6, Float)):
+    """The inner product of all six components."""
+    return dot(a, b)
+
+
+@builtin(name="_spatial")
+def joined(top: vec(3, Float), bottom: vec(3, Float)):
+    """The spatial vector of two halves."""
+    return static(vector(6, top.dtype))(top[0], top[1], top[2], bottom[0], bottom[1], bottom[2])
+
+
+@builtin
+def spatial_cross(a: vec(6, Float), b: vec(6, Float)):
+    """The cross product of two motions (twists)."""
+    wa, va, wb, vb = spatial_top(a), spatial_bottom(a), spatial_top(b), spatial_bottom(b)
+    return joined(cross(wa, wb), cross(va, wb) + cross(wa, vb))
+
+
+@builtin
+def spatial_cross_dual(a: vec(6, Float), b: vec(6, Float)):
+    """The cross product of a motion and a force (wrench)."""
+    wa, va, wb, vb = spatial_top(a), spatial_bottom(a), spatial_top(b), spatial_bottom(b)
+    return joined(cross(wa, wb) + cross(va, vb), cross(wa, vb))
+
+
+@builtin
+def spatial_adjoint(r: mat((3, 3), Float), s: mat((3, 3), Float)):
+    """The 6 × 6 matrix of the blocks (r, 0; s, r)."""
+    result = static(matrix((6, 6), r.dtype))()
+    for i in range(3):
+        for j in range(3):
+            result[i, j] = r[i, j]
+            result[i + 3, j] = s[i, j]
+            result[i + 3, j + 3] = r[i, j]
+    return result
