@@ -50,16 +50,19 @@ def adjoint_kernel(
     return adjoint
 
 
-def adjoint_function(function: Function, numbers: Optional[Iterator[int]] = None) -> Function:
+def adjoint_function(
+    function: Function, numbers: Optional[Iterator[int]] = None, with_arrays: bool = True
+) -> Function:
     """The adjoint of a function.
 
     Its parameters are those of the function, then the companion of each array parameter, then the
     adjoint of each differentiable result; its results are the adjoints of the differentiable
-    parameters. All in order. ``numbers`` are given to the frames of its loops.
+    parameters. All in order. Without ``with_arrays`` there are no companions, and what the function
+    reads from arrays counts as constant. ``numbers`` are given to the frames of its loops.
     """
     labels = [str(k) for k in range(len(function.parameters))]
     numbered = replace(function, labels=labels)
-    paired, companions = with_companions(numbered, labels)
+    paired, companions = with_companions(numbered, labels if with_arrays else ())
     adjoint = Function(f"{function.name}_adjoint")
     transform = Transform(paired, Builder(adjoint.body), companions, numbers)
     scope = _enter(paired, adjoint)

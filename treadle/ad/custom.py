@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, CustomDerivative, Function, Op, Value
+from treadle.passes.clone import Cloner
+from treadle.passes.inline import inline
 from treadle.types.storage import ArrayRef
 
 if TYPE_CHECKING:
@@ -26,11 +28,34 @@ def _custom(op: Op) -> CustomDerivative:
 
 def sweep(transform: Transform, cloner: SweepCloner, op: Op) -> None:
     """Call the replay function, or the function itself without its effects."""
-    replay = _custom(op).replay or without_effects(transform, op.attributes["callee"])
+    custom = _custom(op)
+    if custom.replay is not None:
+        replay = reading_after(custom.replay)
+    else:
+        replay = without_effects(transform, op.attributes["callee"])
     operands = cloner.values(op.operands)
     call = transform.builder.op("call", operands, [r.type for r in op.results], {"callee": replay})
     for old, new in zip(op.results, call.results):
         cloner.scope.define(old, new)
+
+
+def reading_after(function: Function) -> Function:
+    """What the user wrote to run in the backward pass finds arrays as the launch left them, not as they were before."""
+    inlined = inline(function, keep_custom=False)
+    copy = Function(function.name, Block([p.type for p in function.parameters]), False, list(function.labels))
+    cloner = _ReadingAfter(Builder(copy.body), dict(zip(inlined.parameters, copy.parameters)))
+    copy.body.yields = cloner.block_body(inlined.body)
+    return copy
+
+
+class _ReadingAfter(Cloner):
+    __slots__ = ()
+
+    def op(self, op: Op) -> list[Value]:
+        results = super().op(op)
+        if op.name == "load":
+            self.builder.block.ops[-1].attributes["after"] = True
+        return results
 
 
 def without_effects(transform: Transform, function: Function) -> Function:
@@ -62,7 +87,7 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
         for v in arrays
         for companion in (transform.companions.get(v),)
     ]
-    gradient = custom.gradient or transform.adjoint_of(callee)
+    gradient = reading_after(custom.gradient) if custom.gradient is not None else transform.adjoint_of(callee)
     wanted = [v for v in op.operands if differentiable(v.type)]
     operands = [*(scope.recall(v) for v in op.operands), *companions, *seeds]
     call = builder.op("call", operands, [v.type for v in wanted], {"callee": gradient})

@@ -10,7 +10,7 @@ from treadle.frontend.context import Context
 from treadle.frontend.conversions import constant_type
 from treadle.frontend.diagnostics import did_you_mean
 from treadle.frontend.places import Place, ValuePlace
-from treadle.frontend.resolve import attribute_of_object
+from treadle.frontend.resolve import attribute_of_object, enumeration_member
 from treadle.frontend.values import Constant, TupleValue, Typed, Value, describe
 from treadle.language import notation
 from treadle.language.errors import UnknownNameError
@@ -19,6 +19,9 @@ from treadle.types import scalars
 
 def attribute(ctx: Context, node: ast.Attribute) -> Place:
     """The place that ``base.name`` denotes."""
+    member = enumeration_member(ctx, node.value)
+    if member is not None:
+        return ValuePlace(ctx, attribute_of_object(ctx, member, node), node)
     base = ctx.place(node.value)
     type_ = base.type
     if type_ is None:

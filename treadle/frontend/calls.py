@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from treadle.frontend import constructors, diagnostics
+from treadle.frontend import constructors, diagnostics, gradients
 from treadle.frontend.context import Context, expression
 from treadle.frontend.conversions import coerce, constant_type
 from treadle.frontend.resolve import check_not_python
@@ -21,7 +21,7 @@ from treadle.frontend.values import (
     literal_type,
     rebuild,
 )
-from treadle.language import Builtin, Function, Gradient, Kernel, static
+from treadle.language import Builtin, Function, Gradient, Kernel, grad, static
 from treadle.language.bodies import Body
 from treadle.language.builtins import Primitive
 from treadle.language.errors import CompileError, TypeMismatchError, UnsupportedError
@@ -68,6 +68,8 @@ def call(ctx: Context, node: ast.Call) -> Value:
         return FORMS["static"](ctx, node)
     if callee is type:
         return FORMS["type"](ctx, node)
+    if callee is grad:
+        return gradients.make_gradient(ctx, node)
     positional, keywords = arguments(ctx, node)
     ctx.locate(node)
     if builtin is not None:
@@ -124,7 +126,7 @@ def call_object(ctx: Context, callee: Any, positional: Sequence[Value], keywords
     if isinstance(callee, Kernel):
         raise ctx.error(node, f"a kernel cannot call a kernel ({callee.name}); make it a function with @func", UnsupportedError)
     if isinstance(callee, Gradient):
-        raise ctx.error(node, f"{callee!r} cannot be called in a kernel yet", UnsupportedError)
+        return gradients.call_gradient(ctx, callee, positional, keywords, node)
     check_not_python(ctx, callee, node)
     raise ctx.error(node, f"{ctx.source.segment(node.func)} cannot be called in a kernel", UnsupportedError)
 
@@ -167,6 +169,26 @@ def call_function(
     Raises:
         TypeMismatchError: none does; the message shows all.
     """
+    choice, values = converted_call(ctx, name, candidates, positional, keywords, node)
+    origins = _origins(choice) if choice.generic else None
+    if isinstance(choice.candidate, Primitive):
+        return _primitive(ctx, choice.candidate, values, origins)
+    return call_body(ctx, choice.candidate, values, origins, node)
+
+
+def converted_call(
+    ctx: Context,
+    name: str,
+    candidates: Sequence[Body | Primitive],
+    positional: Sequence[Value],
+    keywords: Keywords,
+    node: Any,
+) -> tuple[Choice, list[Value]]:
+    """The overload that fits, and the arguments as it takes them.
+
+    Raises:
+        TypeMismatchError: none does; the message shows all.
+    """
     for value in (*positional, *keywords.values()):
         if isinstance(value, Constant) and isinstance(value.value, str):
             raise ctx.error(node, "kernels cannot pass texts (str) to functions", UnsupportedError)
@@ -179,11 +201,7 @@ def call_function(
             f"cannot call {name}({', '.join(shown)}): {error}{diagnostics.signatures([c.signature for c in candidates])}",
             TypeMismatchError,
         ) from None
-    values = _converted(ctx, choice, node)
-    origins = _origins(choice) if choice.generic else None
-    if isinstance(choice.candidate, Primitive):
-        return _primitive(ctx, choice.candidate, values, origins)
-    return call_body(ctx, choice.candidate, values, origins, node)
+    return choice, _converted(ctx, choice, node)
 
 
 def _converted(ctx: Context, choice: Choice, node: Any) -> list[Value]:

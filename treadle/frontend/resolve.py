@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import types as python_types
 from typing import Any
 
@@ -60,6 +61,23 @@ def attribute_of_object(ctx: Context, value: Any, node: ast.Attribute) -> Value:
         raise ctx.error(node, f"the module {value.__name__} has no attribute {node.attr!r}{hint}", UnknownNameError)
     what = getattr(value, "__name__", None) or repr(value)
     raise ctx.error(node, f"{what} has no attribute {node.attr!r}{did_you_mean(node.attr, dir(value))}", UnknownNameError)
+
+
+def enumeration_member(ctx: Context, node: ast.expr) -> enum.Enum | None:
+    """The member that ``Enumeration.MEMBER`` is, before it is taken for its number."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, (ast.Name, ast.Attribute)):
+        return None
+    names = [node.attr]
+    base: ast.expr = node.value
+    while isinstance(base, ast.Attribute):
+        names.append(base.attr)
+        base = base.value
+    if not isinstance(base, ast.Name) or base.id in ctx.environment:
+        return None
+    found: Any = ctx.body.lookup(base.id)
+    for name in reversed(names):
+        found = getattr(found, name, None)
+    return found if isinstance(found, enum.Enum) else None
 
 
 def _is_treadle(module: python_types.ModuleType) -> bool:

@@ -8,6 +8,7 @@
 | ``for`` | count, initial… → final… | block body(k, carried…) yields carried…; k = 0 … count−1 has the type of count (int32 or int64); a negative count is 0 |
 | ``while`` | initial… → final… | blocks condition(carried…) yields one bool; body(carried…) yields carried… |
 | ``call`` | arguments… → results…, ``callee`` (Function) | |
+| ``gradient`` | arguments… → partial derivatives for the float arguments, ``callee`` (Function with one float result) | |
 | ``load`` | array, index… → T, ``type`` (scalar, aggregate, or array handle), ``offset`` (bytes) | a leaf of an element; as many indices as the array has dimensions |
 | ``store`` | array, index…, value; ``offset`` | |
 | ``atomic`` | array, index…, value(s) → old value; ``kind``, ``offset`` | kinds: add, sub, min, max, and, or, xor, exch; cas takes compare, value |
@@ -115,6 +116,7 @@ for _definition in (
     Definition("for", None),
     Definition("while", None),
     Definition("call", None, effect="write"),
+    Definition("gradient", None),
     Definition("load", _load, effect="read"),
     Definition("store", _store, effect="write"),
     Definition("atomic", _atomic, effect="write"),

@@ -17,6 +17,7 @@ from typing import Any, Optional
 from treadle import config, frontend, passes
 from treadle.ad.adjoint import adjoint_kernel, check_available
 from treadle.ad.errors import DerivativeError
+from treadle.ad.gradients import expand_gradients
 from treadle.ad.log import with_appends
 from treadle.codegen import Message, Options, cpu, emit_kernel, jit
 from treadle.codegen.arguments import EXTENTS, entry_format, entry_size
@@ -137,7 +138,7 @@ class CompiledKernel:
             raw = frontend.build_kernel(self.kernel, self.variant.types, contiguous, self.options)
             raw.labels = list(self.labels)
             passes.dump("frontend", self.kernel.key, raw)
-            self._function = passes.prepare(raw, self.options)
+            self._function = passes.prepare(expand_gradients(raw, self.options), self.options)
         return self._function
 
     def _compile_forward(self) -> Executable:
