@@ -15,7 +15,7 @@ from treadle.types.storage import Aggregate
 if TYPE_CHECKING:
     from treadle.codegen.emitter import FunctionEmitter
 
-_FLOAT = {"add": "fadd", "sub": "fsub", "min": "fmin", "max": "fmax"}
+_FLOAT = {"add": "fadd", "sub": "fsub"}
 _SIGNED = {k: k for k in ("add", "sub", "min", "max", "and", "or", "xor")} | {"exch": "xchg"}
 _UNSIGNED = _SIGNED | {"min": "umin", "max": "umax"}
 
@@ -49,8 +49,9 @@ def _components(e: FunctionEmitter, kind: str, type_: Aggregate, address: str, v
 
 def _scalar(e: FunctionEmitter, kind: str, scalar: ScalarMeta, address: str, operands: Sequence[str]) -> str:
     t, ordering = e.type(scalar), e.target.atomic_ordering
-    if scalar.is_float and kind in _FLOAT:
-        if scalar not in e.target.atomic_floats:
+    # Minima go through the primitive, since atomicrmw has other rules for NaN and for zeros.
+    if scalar.is_float and kind in ("add", "sub", "min", "max"):
+        if kind not in _FLOAT or scalar not in e.target.atomic_floats:
             return _loop(e, kind, scalar, address, operands[0])
         return e.assign(f"atomicrmw {_FLOAT[kind]} ptr {address}, {t} {operands[0]} {ordering}, align {scalar.size}")
     if scalar.is_float and kind not in ("exch", "cas"):

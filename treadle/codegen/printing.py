@@ -86,7 +86,7 @@ def _read(address: int, short: str, count: int) -> Any:
     """A scalar as a NumPy or Python number, an aggregate as a list of them."""
     scalar = scalars.BY_SHORT_NAME[short]
     memory = np.frombuffer(ctypes.string_at(address, scalar.size * max(count, 1)), scalar.numpy)
-    numbers = [np.float32(scalars.bfloat16_to_float(v)) for v in memory] if short == "bf16" else list(memory)
+    numbers = [np.float32(scalars.bfloat16_to_float(v)) for v in memory.tolist()] if short == "bf16" else list(memory)
     return numbers if count else numbers[0]
 
 

@@ -43,8 +43,8 @@ class Target:
     number of arguments, to what to call.
     ``wide_floats``: the float types that arithmetic is done in by way of float32, since the
     machine or LLVM's support for it has no operations on them.
-    ``atomic_floats``: the float types that ``atomicrmw`` adds and compares; others go through a loop
-    of compare-and-exchange.
+    ``atomic_floats``: the float types that ``atomicrmw`` adds; others go through a loop of
+    compare-and-exchange.
     ``atomic_ordering``: scope and ordering of atomics, as LLVM text.
     ``function_attributes``: attributes of every kernel.
     ``reallocate``: the C function that grows the adjoint's stack, or None where it cannot grow.
