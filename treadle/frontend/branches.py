@@ -262,25 +262,39 @@ def choose(
     """
     if isinstance(condition, Constant) and not eager:
         return if_true() if condition.value else if_false()
-    sides, found = [], []
+    sides: list[Side] = []
+    found = []
+    base = ctx.environment
     for evaluate in (if_true, if_false):
         block = Block()
-        with ctx.inside(block, ctx.environment) as inside:
+        start = sides[0].environment if eager and sides else base
+        with ctx.inside(block, dict(start)) as inside:
             found.append(evaluate())
         sides.append(Side(block, inside.environment))
+        if eager and (isinstance(condition, Constant) or has_effect(block) or changed(start, inside.environment)):
+            ctx.block().ops.extend(block.ops)
+            sides[-1].block = Block()
     if eager:
-        for side in sides:
-            if isinstance(condition, Constant) or has_effect(side.block):
-                ctx.block().ops.extend(side.block.ops)
-                side.block = Block()
+        base = ctx.environment = sides[1].environment
         if isinstance(condition, Constant):
             return found[0] if condition.value else found[1]
     assert isinstance(condition, Typed)
-    result = Merge(ctx, condition.leaf, *sides).values((id(node), "%choice"), found[0], found[1], node)
+    merging = Merge(ctx, condition.leaf, *sides)
+    result = merging.values((id(node), "%choice"), found[0], found[1], node)
+    if not eager:  # calls may change their arguments
+        names = changed(base, sides[0].environment) | changed(base, sides[1].environment)
+        for name in sorted(names):
+            values = [side.environment.get(name) for side in sides]
+            base[name] = merging.values((id(node), name), *values, node)
     if isinstance(result, Unusable):
         a, b = map(describe, found)
         raise ctx.error(node, f"the two values must have one type, not {a} and {b}", TypeMismatchError)
     return result
+
+
+def changed(before: Environment, after: Environment) -> set[str]:
+    """The variables that an expression gave another value, by a call that changes its arguments."""
+    return {name for name, value in after.items() if before.get(name) is not value}
 
 
 def has_effect(block: Block) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from treadle.frontend import constructors, diagnostics, gradients
 from treadle.frontend.context import Context, expression
 from treadle.frontend.conversions import coerce, constant_type
+from treadle.frontend.liveness import updated_arguments
 from treadle.frontend.resolve import check_not_python
 from treadle.frontend.values import (
     Constant,
@@ -247,11 +248,33 @@ def call_body(ctx: Context, body: Body, values: list[Value], origins: frozenset[
     types = [leaf.type for leaf in instance.function.results]
     op = ctx.builder.op("call", operands, types, {"callee": instance.function})
     result = rebuild(instance.result, iter(op.results))
+    if body.updates:
+        return _update(ctx, body, result, node)
     if origins is not None and isinstance(result, Typed) and any(
         isinstance(v, Typed) and v.type is result.type for v in values
     ):
         return Typed(result.type, result.leaves, origins)
     return result
+
+
+def _update(ctx: Context, body: Body, result: Value, node: Any) -> Value:
+    """Give the arguments that a function changes their new values; what remains is the result.
+
+    Raises:
+        UnsupportedError: the function is called by another name, so that loops do not know what it changes.
+    """
+    assert isinstance(result, TupleValue)
+    count = len(result.items) - len(body.updates)
+    changed = updated_arguments(node) if isinstance(node, ast.Call) else {}
+    for parameter, new in zip(body.updates, result.items[count:]):
+        argument = changed.get(parameter)
+        if argument is None:
+            raise ctx.error(node, f"{body.name} changes its argument {parameter!r}: call it by its own name", UnsupportedError)
+        if isinstance(argument, ast.Name) and argument.id not in ctx.environment:
+            continue  # captured: it stays what it is
+        if isinstance(argument, (ast.Name, ast.Attribute, ast.Subscript)):
+            ctx.place(argument).set(new)
+    return Constant(None) if count == 0 else result.items[0] if count == 1 else TupleValue(result.items[:count])
 
 
 def _leaves(value: Value) -> Sequence[Any]:

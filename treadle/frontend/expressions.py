@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from treadle.frontend import composites, operators
-from treadle.frontend.branches import choose
+from treadle.frontend.branches import changed, choose
 from treadle.frontend.context import Context, expression
 from treadle.frontend.conversions import constant_type, items_of
 from treadle.frontend.symbols import BINARY
@@ -62,26 +62,29 @@ def conditional(ctx: Context, node: ast.IfExp) -> Value:
 def connective(ctx: Context, node: ast.BoolOp) -> Value:
     """``and`` and ``or``: the right operand is evaluated only if the left one does not decide."""
     is_and = isinstance(node.op, ast.And)
-    return _connect(ctx, node.values, is_and)
+    return _connect(ctx, node.values, is_and, node)
 
 
-def _connect(ctx: Context, operands: list[ast.expr], is_and: bool) -> Value:
+def _connect(ctx: Context, operands: list[ast.expr], is_and: bool, node: ast.BoolOp) -> Value:
     first, *rest = operands
     left = operators.truth(ctx, ctx.value(first), first)
     if not rest:
         return left
     if isinstance(left, Constant):
-        return _connect(ctx, rest, is_and) if bool(left.value) is is_and else left
+        return _connect(ctx, rest, is_and, node) if bool(left.value) is is_and else left
     assert isinstance(left, Typed)
-    return lazily(ctx, left, is_and, lambda: _connect(ctx, rest, is_and))
+    return lazily(ctx, left, is_and, lambda: _connect(ctx, rest, is_and, node), node)
 
 
-def lazily(ctx: Context, left: Typed, is_and: bool, evaluate: Any) -> Value:
-    """``left and right`` (or ``or``), where ``evaluate`` gives the truth value ``right``."""
+def lazily(ctx: Context, left: Typed, is_and: bool, evaluate: Any, node: Any) -> Value:
+    """``left and right`` (or ``or``), where ``evaluate`` gives the truth value ``right``. ``node``: the whole."""
     block = Block()
-    with ctx.inside(block, ctx.environment):
+    with ctx.inside(block, dict(ctx.environment)) as inside:
         right = evaluate()
         leaf = right.leaf if isinstance(right, Typed) else ctx.builder.constant(scalars.bool_, right.value)
+    if changed(ctx.environment, inside.environment):
+        sides = (evaluate, lambda: FALSE) if is_and else (lambda: TRUE, evaluate)
+        return choose(ctx, left, *sides, node)
     if len(block.ops) <= _CHEAP and all(TABLE[op.name].effect == "pure" and not op.blocks for op in block.ops):
         ctx.block().ops.extend(block.ops)
         if isinstance(right, Constant):
@@ -111,7 +114,7 @@ def _chain(ctx: Context, left: Value, links: list[tuple[ast.cmpop, ast.expr]], n
     if isinstance(holds, Constant):
         return _chain(ctx, right, rest, node)
     assert isinstance(holds, Typed)
-    return lazily(ctx, holds, True, lambda: _chain(ctx, right, rest, node))
+    return lazily(ctx, holds, True, lambda: _chain(ctx, right, rest, node), node)
 
 
 def _compare(ctx: Context, op: ast.cmpop, a: Value, b: Value, node: ast.Compare) -> Value:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from treadle.language import BUILTINS
+
 
 @dataclass
 class LoopInfo:
@@ -156,6 +158,9 @@ class Liveness:
                     mask |= self.bit(part.id)
             elif isinstance(part, (ast.Subscript, ast.Attribute)) and isinstance(part.ctx, ast.Store):
                 mask |= self._root(part)
+            elif isinstance(part, ast.Call):
+                for changed in updated_arguments(part).values():
+                    mask |= self._root(changed)
         return mask
 
     def _root(self, node: ast.expr) -> int:
@@ -166,6 +171,21 @@ class Liveness:
                 return self.bit(name)
             node = node.value
         return self.bit(node.id) if isinstance(node, ast.Name) else 0
+
+
+def updated_arguments(node: ast.Call) -> dict[str, ast.expr]:
+    """The arguments that a call may change, by parameter: it looks like a call of a built-in that changes them."""
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    builtin = BUILTINS.get(name)
+    found: dict[str, ast.expr] = {}
+    for candidate in builtin.candidates if builtin is not None else ():
+        for parameter in candidate.updates:
+            position = candidate.parameter_names.index(parameter)
+            if position < len(node.args):
+                found[parameter] = node.args[position]
+            found.update({k.arg: k.value for k in node.keywords if k.arg == parameter})
+    return found
 
 
 def adjoint_name(node: ast.AST) -> str:

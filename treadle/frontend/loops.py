@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle.frontend import components, operators, ranges
-from treadle.frontend.branches import strided
+from treadle.frontend.branches import changed, strided
 from treadle.frontend.context import (
     BREAK,
     CONTINUE,
@@ -279,8 +279,10 @@ def while_(ctx: Context, node: ast.While) -> None:
     condition_block, body_block = Block(), Block()
     environment = loop.enter(condition_block)
     forever = False
-    with ctx.inside(condition_block, environment):
+    with ctx.inside(condition_block, dict(environment)):
         going, forever = _unless_left(ctx, loop, lambda: operators.truth(ctx, ctx.value(node.test), node.test))
+        if changed(environment, ctx.environment):
+            raise ctx.error(node.test, "the condition of a loop cannot change a variable; call this before it", UnsupportedError)
         condition_block.yields = [going]
     loop.body(body_block, loop.enter(body_block), lambda: None)
     ctx.locate(node)
@@ -300,7 +302,7 @@ def _unless_left(ctx: Context, loop: Loop, evaluate: Callable[[], Value]) -> tup
     for flag in flags[1:]:
         stopped = ctx.emit("or", stopped, flag)
     going = Typed(scalars.bool_, (ctx.emit("not", stopped),))
-    outcome = lazily(ctx, going, True, evaluate)
+    outcome = lazily(ctx, going, True, evaluate, loop.node)
     return _leaf(ctx, outcome), outcome is going
 
 

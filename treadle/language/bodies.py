@@ -24,6 +24,7 @@ class Body:
     ``python``: the function. ``name``: how messages call it. ``module``: the name of its module.
     ``shared``: whether it is part of the standard library, whose instances all kernels share.
     ``same``: parameters that must have one type. ``static``: parameters that are compile-time constants.
+    ``updates``: parameters that a call changes; the function returns their new values after its result.
     ``consistent``: whether ``Int``, ``Float`` and ``Scalar`` stand for one type each in a call.
     ``custom_gradient``, ``custom_replay``: the bodies given by ``func_grad`` and ``func_replay``.
     """
@@ -37,6 +38,7 @@ class Body:
         shared: bool = False,
         same: tuple[str, ...] = (),
         static: tuple[str, ...] = (),
+        updates: tuple[str, ...] = (),
     ) -> None:
         if not isinstance(python, python_types.FunctionType):
             raise TypeError(f"expected a Python function, not {python!r}")
@@ -46,6 +48,7 @@ class Body:
         self.shared = self.consistent = shared
         self.same = same
         self.static = static
+        self.updates = updates
         self.custom_gradient: Body | None = None
         self.custom_replay: Body | None = None
         code = python.__code__

@@ -27,6 +27,7 @@ class Primitive:
 
     defaults: ClassVar[dict[str, Any]] = {}
     static: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
     consistent = True
 
     def __init__(self, name: str, op: str, marker: Any, parameter_names: tuple[str, ...], result: Any = None) -> None:
@@ -103,20 +104,22 @@ def builtin(
     name: str | None = None,
     same: tuple[str, ...] = (),
     static: tuple[str, ...] = (),
+    updates: tuple[str, ...] = (),
 ) -> Any:
     """Declare an overload of a built-in, written in the kernel language: ``@builtin`` or ``@builtin(…)``.
 
     ``Int``, ``Float`` and ``Scalar`` in the annotations stand for one type each throughout a call, also
     inside ``vec(Any, Float)``; ``Any`` stands for something else each time. ``same``: names of
     parameters that must have equal types. ``static``: names of parameters that the body gets as
-    compile-time constants. In the body, ``x.dtype``, ``len(x)``, ``m.shape`` and ``type(x)`` are compile-time
+    compile-time constants. ``updates``: names of parameters that a call changes: the body returns a tuple
+    that ends in their new values, and what comes before them is the result. In the body, ``x.dtype``, ``len(x)``, ``m.shape`` and ``type(x)`` are compile-time
     values, and loops over a constant range are unrolled when all composites are small. Returns the
     ``Builtin``, so that other bodies can call it by the name in their module.
     """
     if python is None:
-        return lambda function: builtin(function, name=name, same=same, static=static)
+        return lambda function: builtin(function, name=name, same=same, static=static, updates=updates)
     declared = get(name or python.__name__)
-    declared.candidates.append(Body(python, declared.name, shared=True, same=same, static=static))
+    declared.candidates.append(Body(python, declared.name, shared=True, same=same, static=static, updates=updates))
     return declared
 
 

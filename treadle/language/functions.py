@@ -15,6 +15,7 @@ from treadle.language import options as module_options
 from treadle.language.bodies import MISSING, Body
 from treadle.language.errors import CompileError, TreadleError, TypeMismatchError
 from treadle.language.overloads import Argument, NoMatch, choose
+from treadle.types.composites import Composite
 from treadle.types.values import type_of
 
 
@@ -66,7 +67,18 @@ def call_from_python(name: str, candidates: Sequence[Any], arguments: Sequence[A
         shown = ", ".join(repr(argument_of(a)) for a in arguments)
         known = "\n".join(f"    {c.signature}" for c in candidates)
         raise TypeError(f"cannot call {name}({shown}): {error}; the signatures are\n{known}") from None
-    return choice.candidate.python(*choice.values)
+    result = choice.candidate.python(*choice.values)
+    return _without_updates(choice.candidate, choice.values, result) if choice.candidate.updates else result
+
+
+def _without_updates(candidate: Any, values: Sequence[Any], result: tuple[Any, ...]) -> Any:
+    """The result of a function that changes arguments. A composite is changed in place; a number cannot be."""
+    count = len(result) - len(candidate.updates)
+    for name, new in zip(candidate.updates, result[count:]):
+        old = values[candidate.parameter_names.index(name)]
+        if isinstance(old, Composite):
+            old._data[...] = new._data
+    return None if count == 0 else result[0] if count == 1 else result[:count]
 
 
 class Kernel:

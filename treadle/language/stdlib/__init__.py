@@ -7,6 +7,7 @@ from treadle.language.stdlib import componentwise as componentwise
 from treadle.language.stdlib import matrices as matrices
 from treadle.language.stdlib import products as products
 from treadle.language.stdlib import quaternions as quaternions
+from treadle.language.stdlib import random as random
 from treadle.language.stdlib import scalars as scalars
 from treadle.language.stdlib import transforms as transforms
 from treadle.language.stdlib import vectors as vectors
