@@ -101,8 +101,8 @@ class Kernel:
         self.own_options = dict(options or {})
         self.module = module or module_options.get_module(body.module)
         self.fixed_types = dict(types or {})
-        self.instances: dict[Any, Any] = {}
-        """For the runtime: what it has made of the kernel for one set of argument types."""
+        self.runtime: Any = None
+        """For the runtime: what it has made of the kernel."""
         self.__name__ = body.name
         self.__qualname__ = body.python.__qualname__
         self.__module__ = body.module

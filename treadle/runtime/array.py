@@ -58,6 +58,7 @@ class array(metaclass=ArrayMeta):
     __slots__ = (
         "__weakref__",
         "_derived",
+        "_extent",
         "_grad",
         "_requires_grad",
         "_source",
@@ -81,6 +82,7 @@ class array(metaclass=ArrayMeta):
     size: int
     ptr: int
     device: Device
+    _extent: tuple[int, int] | None
     is_contiguous: bool
     retain_grad: bool
     allocation: Allocation
@@ -162,7 +164,11 @@ class array(metaclass=ArrayMeta):
     @property
     def extent(self) -> tuple[int, int]:
         """The addresses ``(first, one past last)`` of the bytes that the array can touch."""
-        return shapes.byte_range(self.ptr, self.shape, self.strides, elements.layout(self.dtype).size)
+        known: tuple[int, int] | None = self._extent
+        if known is None:
+            known = shapes.byte_range(self.ptr, self.shape, self.strides, elements.layout(self.dtype).size)
+            self._extent = known
+        return known
 
     @property
     def readonly(self) -> bool:
@@ -536,6 +542,7 @@ def _fill_slots(
     self._source = None
     self._derived = None
     self._words = None
+    self._extent = None
 
 
 def new_layout(dtype: Any, shape: Extents, zero: bool = False) -> tuple[Allocation, int, Any, Extents, Extents, bool]:

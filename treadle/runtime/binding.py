@@ -7,18 +7,19 @@ run by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Optional
 
 import numpy as np
 
-from treadle.errors import LaunchError
+from treadle.errors import ArrayError, LaunchError
 from treadle.runtime.array import array
 from treadle.runtime.compiler import CompiledKernel, Variant
 from treadle.types import bool_, generics
 from treadle.types.arrays import ArrayType, array_type
 from treadle.types.layout import leaf_values, leaves
-from treadle.types.storage import ArrayRef
+from treadle.types.storage import Aggregate, ArrayRef
 from treadle.types.values import type_of
 
 MAX_LAUNCH_NDIM = 4
@@ -29,7 +30,7 @@ foreign_converters: list[Callable[[Any], Optional[array]]] = []
 """Functions that make an array of an object of another framework without a copy, or return None."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Binding:
     """Arguments bound to a variant of a kernel.
 
@@ -64,43 +65,145 @@ def launch_extents(dim: Any) -> tuple[int, ...]:
     return extents
 
 
+@dataclass(slots=True)
+class _Parameter:
+    """What ``bind`` must know of a parameter, worked out once.
+
+    ``dtype``: that of the elements, for an array of a known type; ``take``: takes a value of a known type
+    without arrays in it apart; both None: see ``_bind_general``.
+    """
+
+    name: str
+    annotation: Any
+    dtype: Any = None
+    ndim: int = 0
+    take: Optional[Callable[[Any], list[Any]]] = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """How the arguments of a kernel are bound, and what has been compiled for them.
+
+    ``positions``: as in ``Binding``, if they are the same at every launch, else None.
+    """
+
+    parameters: list[_Parameter]
+    positions: Optional[dict[str, tuple[int, int]]]
+    variants: dict[Any, CompiledKernel] = field(default_factory=dict)
+
+
+def plan_of(kernel: Any) -> Plan:
+    """The plan of a kernel, made at its first launch."""
+    plan: Optional[Plan] = kernel.runtime
+    if plan is None:
+        plan = kernel.runtime = _make_plan(kernel)
+    return plan
+
+
+def _make_plan(kernel: Any) -> Plan:
+    parameters: list[_Parameter] = []
+    positions: dict[str, tuple[int, int]] = {}
+    width, fixed = 0, True
+    for name, annotation in kernel.parameter_types.items():
+        parameter = _Parameter(name, annotation)
+        parameters.append(parameter)
+        if generics.is_generic(annotation) or annotation.kind == "struct":
+            fixed = False
+        elif annotation.kind == "array":
+            parameter.dtype, parameter.ndim = annotation.dtype, annotation.ndim
+            positions[name] = (width, 1 + 2 * annotation.ndim)
+            width += 1 + 2 * annotation.ndim
+        else:
+            pieces = leaves(annotation)
+            width += len(pieces)
+            if not isinstance(pieces[0].type, Aggregate):
+                parameter.take = partial(leaf_values, annotation)
+    return Plan(parameters, positions if fixed else None)
+
+
 def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
     """Check ``arguments`` and bind them to the variant of ``kernel`` that fits them, compiling it if need be.
 
     Raises:
         LaunchError: a wrong number, type, dimension or device of arguments.
     """
-    parameters = kernel.parameter_types
-    if len(arguments) != len(parameters):
-        names = ", ".join(parameters)
+    plan: Plan = kernel.runtime or plan_of(kernel)
+    if len(arguments) != len(plan.parameters):
+        names = ", ".join(p.name for p in plan.parameters)
         raise LaunchError(
-            f"kernel {kernel.key} takes {len(parameters)} arguments ({names}), but {len(arguments)} were given"
+            f"kernel {kernel.key} takes {len(plan.parameters)} arguments ({names}), but {len(arguments)} were given"
         )
-    binding = Binding(None, [], {}, {})
-    values, arrays, positions = binding.values, binding.arrays, binding.positions
+    if plan.positions is None:
+        return _bind_general(kernel, plan, arguments, launch_ndim)
+    values: list[Any] = []
+    arrays: dict[str, array] = {}
     contiguous: list[bool] = []
-    types: list[Any] = []
-    for (name, annotation), argument in zip(parameters.items(), arguments):
-        if annotation.__class__ is ArrayType:
-            argument = as_array(kernel, name, annotation, argument)
-            arrays[name] = argument
-            descriptor = argument._descriptor
-            positions[name] = (len(values), len(descriptor))
-            values += descriptor
+    for parameter, argument in zip(plan.parameters, arguments):
+        if parameter.dtype is not None:
+            if argument.__class__ is not array or argument.dtype is not parameter.dtype or argument.ndim != parameter.ndim:
+                argument = as_array(kernel, parameter.name, parameter.annotation, argument)
+            arrays[parameter.name] = argument
+            values += argument._descriptor
             contiguous.append(argument.is_contiguous)
-            types.append(annotation if annotation.dtype is argument.dtype else array_type(argument.dtype, argument.ndim))
+        else:
+            values += _taken(kernel, parameter, argument)
+    key = (launch_ndim, *contiguous)
+    compiled = plan.variants.get(key)
+    if compiled is None:
+        flags = iter(contiguous)
+        all_flags = tuple(p.dtype is not None and next(flags) for p in plan.parameters)
+        types = tuple(p.annotation for p in plan.parameters)
+        compiled = plan.variants[key] = CompiledKernel(kernel, Variant(types, all_flags, launch_ndim))
+    refuse_read_only(compiled, arrays)
+    return Binding(compiled, values, arrays, plan.positions)
+
+
+def _taken(kernel: Any, parameter: _Parameter, argument: Any) -> list[Any]:
+    """The leaves of a scalar or composite."""
+    try:
+        if parameter.take is not None:
+            return parameter.take(argument)
+        return [_packed(piece) for piece in leaf_values(parameter.annotation, argument)]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise LaunchError(f"kernel {kernel.key}, parameter {parameter.name}: {error}") from None
+
+
+def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], launch_ndim: int) -> Binding:
+    """As ``bind``, for kernels with generic parameters or structs."""
+    binding = Binding(None, [], {}, {})
+    types: list[Any] = []
+    contiguous: list[bool] = []
+    for parameter, argument in zip(plan.parameters, arguments):
+        name, annotation = parameter.name, parameter.annotation
+        if annotation.__class__ is ArrayType or (annotation is Any and _is_array(argument)):
+            given = as_array(kernel, name, annotation, argument)
+            _bind_array(binding, name, given)
+            contiguous.append(given.is_contiguous)
+            types.append(array_type(given.dtype, given.ndim))
         else:
             type_ = concrete_type(kernel, name, annotation, argument)
             bind_value(kernel, name, type_, argument, binding)
             contiguous.append(False)
             types.append(type_)
-    key = (tuple(types), tuple(contiguous), launch_ndim)
-    compiled = kernel.instances.get(key)
+    key = (launch_ndim, *contiguous, *types)
+    compiled = plan.variants.get(key)
     if compiled is None:
-        compiled = kernel.instances[key] = CompiledKernel(kernel, Variant(*key))
-    refuse_read_only(compiled, arrays)
+        variant = Variant(tuple(types), tuple(contiguous), launch_ndim)
+        compiled = plan.variants[key] = CompiledKernel(kernel, variant)
     binding.compiled = compiled
+    refuse_read_only(compiled, binding.arrays)
     return binding
+
+
+def _is_array(argument: Any) -> bool:
+    return isinstance(argument, array) or any(converter(argument) is not None for converter in foreign_converters)
+
+
+def _bind_array(binding: Binding, label: str, argument: array) -> None:
+    descriptor = argument._descriptor
+    binding.positions[label] = (len(binding.values), len(descriptor))
+    binding.values += descriptor
+    binding.arrays[label] = argument
 
 
 def as_array(kernel: Any, name: str, annotation: Any, argument: Any) -> array:
@@ -111,15 +214,13 @@ def as_array(kernel: Any, name: str, annotation: Any, argument: Any) -> array:
         return array.null(annotation.dtype, annotation.ndim)
     given = argument
     if not isinstance(argument, array):
-        argument = _convert(argument, annotation)
+        argument = _convert(kernel, name, argument, annotation)
         if argument is None:
             raise LaunchError(
-                f"kernel {kernel.key}, parameter {name}: expected {annotation.short}, got {type(given).__name__}"
+                f"kernel {kernel.key}, parameter {name}: expected an array ({annotation.short}), got {type(given).__name__}"
             )
-    if argument.dtype is annotation.dtype and argument.ndim == annotation.ndim:
-        return argument
-    if generics.matches(annotation, array_type(argument.dtype, argument.ndim)):
-        return argument
+    if annotation is Any or generics.matches(annotation, array_type(argument.dtype, argument.ndim)):
+        return argument  # type: ignore[no-any-return]
     raise LaunchError(
         f"kernel {kernel.key}, parameter {name}: expected an array of {_name(annotation.dtype)} with "
         f"{annotation.ndim} dimension{'s' if annotation.ndim != 1 else ''}, got one of {_name(argument.dtype)} with "
@@ -127,11 +228,15 @@ def as_array(kernel: Any, name: str, annotation: Any, argument: Any) -> array:
     )
 
 
-def _convert(argument: Any, annotation: ArrayType) -> Optional[array]:
-    for converter in foreign_converters:
-        converted = converter(argument)
-        if converted is not None:
-            return converted.view_as_components(annotation.dtype) if _has_components(annotation.dtype) else converted
+def _convert(kernel: Any, name: str, argument: Any, annotation: Any) -> Optional[array]:
+    dtype = getattr(annotation, "dtype", None)
+    try:
+        for converter in foreign_converters:
+            converted = converter(argument)
+            if converted is not None:
+                return converted.view_as_components(dtype) if _has_components(dtype) else converted
+    except ArrayError as error:
+        raise LaunchError(f"kernel {kernel.key}, parameter {name}: {error}") from None
     return None
 
 
@@ -173,10 +278,7 @@ def bind_value(kernel: Any, name: str, type_: Any, argument: Any, binding: Bindi
             binding.values.append(_packed(piece))
             continue
         member = piece if piece is not None else array.null(bool_, leaf.type.ndim)
-        label = leaf_label(name, leaf.path)
-        binding.positions[label] = (len(binding.values), len(member._descriptor))
-        binding.values += member._descriptor
-        binding.arrays[label] = member
+        _bind_array(binding, leaf_label(name, leaf.path), member)
 
 
 def _packed(piece: Any) -> Any:

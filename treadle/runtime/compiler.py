@@ -10,7 +10,7 @@ import hashlib
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Optional
 
@@ -71,7 +71,7 @@ class Executable:
     keep_alive: Any = field(repr=False, default=None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """Which adjoint of a kernel is wanted.
 
@@ -122,6 +122,7 @@ class CompiledKernel:
         self._fingerprint = frontend.fingerprint(kernel, self.options)
         self._function: Optional[Function] = None
         self._adjoints: dict[Request, Adjoint] = {}
+        self._requests: dict[Any, Request] = {}
         self._logged: Optional[Executable] = None
         self.access: dict[str, Access] = {}
         self.hazards: frozenset[tuple[str, str]] = frozenset()
@@ -157,6 +158,14 @@ class CompiledKernel:
             return self._generate(function, key, {"access": access, "hazards": sorted(self.hazards)})
 
     # Adjoint.
+
+    def request(self, gradients: Mapping[str, Any], contiguous: bool) -> Request:
+        """The request for the adjoint with gradients for these labels; the same object every time."""
+        key = (contiguous, *gradients)
+        found = self._requests.get(key)
+        if found is None:
+            found = self._requests[key] = Request(frozenset(gradients), contiguous)
+        return found
 
     def adjoint(self, request: Request) -> Adjoint:
         """The adjoint for ``request``, without machine code unless it was in the cache."""

@@ -78,7 +78,7 @@ def launch(
 
 def own_gradients(arrays: Mapping[str, array]) -> dict[str, array]:
     """The ``grad`` of each array that has one, by label."""
-    return {label: a.grad for label, a in arrays.items() if a.grad is not None}
+    return {label: gradient for label, a in arrays.items() if (gradient := a.grad) is not None}
 
 
 def given_gradients(
@@ -123,9 +123,12 @@ def _struct_gradients(name: str, type_: Any, gradient: Any) -> dict[str, array]:
 
 def adjoint_request(binding: Binding, gradients: Mapping[str, array]) -> Request:
     """The request for the adjoint of a bound launch with these gradients, by label."""
-    arrays = binding.arrays
-    contiguous = all(g.is_contiguous or not arrays[label].is_contiguous for label, g in gradients.items())
-    return Request(frozenset(gradients), contiguous)
+    contiguous = True
+    for label, gradient in gradients.items():
+        if not gradient.is_contiguous and binding.arrays[label].is_contiguous:
+            contiguous = False
+    request: Request = binding.compiled.request(gradients, contiguous)
+    return request
 
 
 def refuse_lost(binding: Binding, request: Request) -> None:

@@ -10,7 +10,8 @@ from treadle.version import VERSION
 from treadle.codegen import cpu
 from treadle.language.functions import Kernel
 from treadle.runtime import cache
-from treadle.runtime.compiler import CompiledKernel, Variant
+from treadle.runtime.array import array
+from treadle.runtime.binding import bind
 from treadle.runtime.device import DeviceLike, get_device
 
 _initialized = False
@@ -47,10 +48,12 @@ def force_load(device: DeviceLike = None, modules: Any = None) -> None:
 
 
 def _load(kernel: Kernel) -> None:
-    types = tuple(kernel.parameter_types.values())
-    key = (types, tuple(t.kind == "array" for t in types), 1)
-    if key not in kernel.instances:
-        kernel.instances[key] = CompiledKernel(kernel, Variant(*key))
+    arguments = [_placeholder(t) for t in kernel.parameter_types.values()]
+    bind(kernel, arguments, 1)
+
+
+def _placeholder(type_: Any) -> Any:
+    return array.null(type_.dtype, type_.ndim) if type_.kind == "array" else type_()
 
 
 def clear_kernel_cache() -> None:

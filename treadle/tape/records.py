@@ -19,6 +19,7 @@ from treadle.tape.versions import Need, Snapshot
 class Record(ABC):
     """One recorded operation. ``arrays`` are those it touches, ``written`` those it writes."""
 
+    __slots__ = ()
     arrays: Sequence[array]
     written: Sequence[array]
 
@@ -27,7 +28,7 @@ class Record(ABC):
         """Pass the gradients of what the operation wrote on to what it read."""
 
 
-@dataclass
+@dataclass(slots=True)
 class LaunchRecord(Record):
     """A launch of a kernel.
 
@@ -72,7 +73,8 @@ class LaunchRecord(Record):
         if not gradients:
             return
         request = adjoint_request(self.binding, gradients)
-        request = replace(request, unrepeatable=self.request.unrepeatable, repeated=self.request.repeated)
+        if self.scratch:
+            request = replace(request, unrepeatable=self.request.unrepeatable, repeated=self.request.repeated)
         executable, values = adjoint_call(self.binding, request, gradients)
         copies = [snapshot.copy() for snapshot in self.scratch]
         for label, descriptor in self._saved_descriptors(request, copies).items():

@@ -94,9 +94,12 @@ class Tape:
         if request.active:
             self._prepare_adjoint(record)
         self._records.append(record)
-        for label in compiled.written:
-            self._before_write(arrays[label], f"kernel {compiled.kernel.key}, parameter {label}")
-        if record.adjoint is not None:
+        if self.overwrites != "ignore":
+            for label in compiled.written:
+                needs = self._versions.overwritten(arrays[label])
+                if needs:
+                    self._keep(needs, f"kernel {compiled.kernel.key}, parameter {label}")
+        if record.adjoint is not None and record.adjoint.needed_after:
             # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
             self._enter_needs(record, record.adjoint.needed_after)
         return record
@@ -105,19 +108,19 @@ class Tape:
         """Find out what the adjoint of a launch will need, and enter it."""
         compiled = record.binding.compiled
         record.adjoint = compiled.adjoint(record.request)
-        hazardous = self._hazards(record.binding) & record.adjoint.needed if self.overwrites != "ignore" else None
-        if hazardous:
-            self._prepare_scratch(record, hazardous)
+        if compiled.hazards and self.overwrites != "ignore":
+            hazardous = self._hazards(record.binding) & record.adjoint.needed
+            if hazardous:
+                self._prepare_scratch(record, hazardous)
         self._enter_needs(record, record.adjoint.needed - record.request.unrepeatable)
 
     def _enter_needs(self, record: LaunchRecord, labels: frozenset[str]) -> None:
         """Note that the adjoint of a launch needs the present contents of some of its arrays."""
         compiled = record.binding.compiled
-        for label in compiled.array_labels:
-            if label in labels:
-                need = Need(record.binding.arrays[label], f"kernel {compiled.kernel.key}, parameter {label}")
-                record.needs[label] = need
-                self._versions.need(need)
+        for label in labels:
+            need = Need(record.binding.arrays[label], compiled.kernel, label)
+            record.needs[label] = need
+            self._versions.need(need)
 
     @staticmethod
     def _hazards(binding: Binding) -> set[str]:
@@ -143,9 +146,11 @@ class Tape:
 
     def _before_write(self, target: array, writer: str) -> None:
         """Save what the backward pass still needs of the memory of ``target``."""
-        if self.overwrites == "ignore":
-            return
-        needs = self._versions.overwritten(target)
+        if self.overwrites != "ignore":
+            self._keep(self._versions.overwritten(target), writer)
+
+    def _keep(self, needs: list[Need], writer: str) -> None:
+        """Save what these needs need; ``writer`` is about to overwrite it."""
         if needs and self.overwrites == "error":
             raise OverwriteError(f"{writer} overwrites memory that the gradient needs: it was read by {needs[0].reader}")
         save(needs)
@@ -247,7 +252,7 @@ class _TapeRecorder(Recorder):
 
     def mark_read(self, array: array) -> None:
         if self._tape.overwrites == "error":
-            self._tape._versions.need(Need(array, "a step marked by mark_read"))
+            self._tape._versions.need(Need(array, None, "a step marked by mark_read"))
 
     def mark_write(self, array: array) -> None:
         self._tape._before_write(array, "a step marked by mark_write")

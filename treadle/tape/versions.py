@@ -62,12 +62,20 @@ def aligned_bytes(size: int, like: int) -> np.ndarray[Any, Any]:
 
 @dataclass(slots=True)
 class Need:
-    """An array whose contents a record needs; ``saved`` is set once they are overwritten."""
+    """An array whose contents a record needs; ``saved`` is set once they are overwritten.
+
+    ``kernel`` and ``label`` say who needs them; without a kernel, ``label`` is a description.
+    """
 
     array: array
-    reader: str
-    """The kernel and parameter that need it, for messages."""
+    kernel: Any
+    label: str
     saved: Optional[Snapshot] = None
+
+    @property
+    def reader(self) -> str:
+        """Who needs the contents, for messages."""
+        return self.label if self.kernel is None else f"kernel {self.kernel.key}, parameter {self.label}"
 
 
 @dataclass(slots=True)
@@ -89,20 +97,26 @@ class Versions:
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._regions: list[_Region] = []
+        self._exact: dict[tuple[int, int], _Region] = {}
+        """Regions by the extents of arrays that were looked up; those that were merged since are not in it."""
 
     def need(self, need: Need) -> None:
         """Enter a need for the present contents of an array."""
-        start, end = need.array.extent
-        if start < end:
-            self._region(start, end).needs.append(need)
+        extent = need.array.extent
+        region = self._exact.get(extent)
+        if region is None:
+            if extent[0] == extent[1]:
+                return
+            region = self._exact[extent] = self._region(*extent)
+        region.needs.append(need)
 
     def overwritten(self, target: array) -> list[Need]:
         """The needs whose memory overlaps ``target``, which is about to be written. They are forgotten here."""
         start, end = target.extent
         found: list[Need] = []
-        first, last = self._overlapping(start, end)
-        for region in self._regions[first:last]:
-            hit = [need for need in region.needs if overlaps(need.array, target)]
+        known = self._exact.get((start, end))
+        for region in (known,) if known is not None else self._regions[slice(*self._overlapping(start, end))]:
+            hit = [need for need in region.needs if overlaps(need.array, target)] if region.needs else ()
             if hit:
                 found += hit
                 region.needs = [need for need in region.needs if not overlaps(need.array, target)]
@@ -126,6 +140,8 @@ class Versions:
             max([end, *(r.end for r in touched)]),
             [need for r in touched for need in r.needs],
         )
+        if touched:
+            self._exact.clear()
         self._regions[first:last] = [merged]
         self._starts[first:last] = [merged.start]
         return merged
