@@ -30,6 +30,7 @@ def advance(position: wp.vec3d, velocity: wp.vec3d, dt: wp.float64):
         bounced = wp.cw_mul(BOUNCE, velocity + before * acceleration)
         next_velocity = bounced + after * GRAVITY
         next_position = impact + after * next_velocity
+        next_position[2] = wp.max(next_position[2], 0.0)  # the last small bounces are shorter than a step
         resting = wp.length(bounced) < REST_SPEED
     return next_position, next_velocity, resting
 
@@ -68,7 +69,7 @@ def trace(
     position = HAND
     velocity = throws[i]
     paths[i, 0] = position
-    n = int(1)
+    n = 1
     while n < paths.shape[1]:
         position, velocity, resting = advance(position, velocity, dt)
         paths[i, n] = position

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-CENTRE = (20.0, 0.0)  # m, of the wheel
-RIM_RADIUS = 6.0
-HUB_RADIUS = 1.5
+CENTRE = (19.0, 0.0)  # m, of the wheel
+RIM_RADIUS = 8.0
+HUB_RADIUS = 2.0
 SPOKES = 8
 
 Points = NDArray[np.floating[Any]]
@@ -35,6 +35,6 @@ def random_throws(count: int, seed: int) -> Points:
     rng = np.random.default_rng(seed)
     speed = rng.uniform(8.0, 16.0, count)
     elevation = np.radians(rng.uniform(20.0, 60.0, count))
-    azimuth = np.radians(rng.uniform(-40.0, 40.0, count))
+    azimuth = np.radians(rng.uniform(-30.0, 30.0, count))
     flat = speed * np.cos(elevation)
     return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), speed * np.sin(elevation)], axis=1)
