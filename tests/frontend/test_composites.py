@@ -48,7 +48,7 @@ def component_access(a: wp.vec3d, i: int):
     w = wp.vec3d(v)
     w.z = 0.0
     x, y, z = v
-    return v.x + v[1] * 10.0 + v[2] * 100.0 + w[i] + x - y + z + float(len(v)) + v[-1]
+    return v.x + v[1] * 10.0 + v[2] * 100.0 + w[i] + x - y + z + wp.float64(len(v)) + v[-1]
 
 
 @wp.func

@@ -171,6 +171,8 @@ def call_function(
         TypeMismatchError: none does; the message shows all.
     """
     choice, values = converted_call(ctx, name, candidates, positional, keywords, node)
+    if isinstance(choice.candidate, Primitive) and all(isinstance(v, Constant) and v.is_literal for v in choice.values):
+        return Constant(choice.candidate.python(*(v.value for v in choice.values)))
     origins = _origins(choice) if choice.generic else None
     if isinstance(choice.candidate, Primitive):
         return _primitive(ctx, choice.candidate, values, origins)

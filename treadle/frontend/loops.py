@@ -53,6 +53,7 @@ from treadle.frontend.values import (
 )
 from treadle.ir.core import Block
 from treadle.ir.core import Value as IRValue
+from treadle.language import notation
 from treadle.language.bodies import MISSING
 from treadle.language.errors import TypeMismatchError, UnsupportedError
 from treadle.language.overloads import convertible
@@ -121,14 +122,14 @@ class Loop:
     def _absent(self, name: str, key: HintKey) -> Value | None:
         """Zero for a variable that is assigned in the loop first, once its type is known."""
         ctx = self.ctx
-        type_, origins = None, None
-        if key in ctx.hints:
-            type_, origins = guess(ctx, key, None)
-        elif name == RESULT and ctx.result_type is not MISSING and not isinstance(ctx.result_type, tuple):
-            from treadle.language import notation
-
-            type_ = None if notation.is_open(ctx.result_type) or ctx.result_type is type(None) else ctx.result_type
-        return None if type_ is None else _zero(ctx, type_, origins)
+        hint = ctx.hints.get(key)
+        if hint is not None:
+            return _zero(ctx, key, hint.type, hint.settled)
+        if name == RESULT and ctx.result_type not in (MISSING, type(None)):
+            items = ctx.result_type if isinstance(ctx.result_type, tuple) else (ctx.result_type,)
+            if not any(map(notation.is_open, items)):
+                return _zero(ctx, key, ctx.result_type, True)
+        return None
 
     def _prepared(self, key: HintKey, value: Value) -> Value | None:
         """A value with run-time leaves; None for what exists only at compile time."""
@@ -220,13 +221,9 @@ class Loop:
         """Ask for another attempt if a variable must be carried whose type was not known."""
         for name in self.unknown:
             value = environment.get(name)
-            type_ = value.type if isinstance(value, Typed) else constant_type(getattr(value, "value", None))
-            if type_ is None:
-                continue
-            weak = (isinstance(value, Constant) and value.is_literal) or (
-                isinstance(value, Typed) and value.origins is not None
-            )
-            raise Retype(frozenset(((id(self.node), name),)), type_, settled=not weak)
+            type_ = _type_to_carry(value) if value is not None else None
+            if type_ is not None:
+                raise Retype(frozenset(((id(self.node), name),)), type_, settled=not _is_guess(value))
 
     def leave(self, results: Sequence[IRValue]) -> None:
         """After the loop: the variables have their final values, and the flags that are left are those of outer blocks."""
@@ -267,9 +264,36 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, Typed) and getattr(value.type, "kind", "") == "array"
 
 
-def _zero(ctx: Context, type_: Any, origins: Any) -> Typed:
+def _type_to_carry(value: Value) -> Any:
+    """The type of a value, or the types of the items of a tuple; None for what exists at compile time only."""
+    if isinstance(value, TupleValue):
+        types = tuple(map(_type_to_carry, value.items))
+        return None if None in types else types
+    return value.type if isinstance(value, Typed) else constant_type(getattr(value, "value", None))
+
+
+def _is_guess(value: Value | None) -> bool:
+    """Whether the type of a value, or of an item of it, is not settled."""
+    if isinstance(value, TupleValue):
+        return any(map(_is_guess, value.items))
+    if isinstance(value, Typed):
+        return value.origins is not None
+    return isinstance(value, Constant) and value.is_literal
+
+
+def _zero(ctx: Context, key: HintKey, type_: Any, settled: bool) -> Value:
+    """Zero of a type, or of each of several; what is not settled is a guess."""
+    if isinstance(type_, tuple):
+        items = []
+        for k, item in enumerate(type_):
+            item_key = (key[0], f"{key[1]}.{k}")
+            hint = ctx.hints.get(item_key)
+            known = (hint.type, hint.settled) if hint is not None else (item, settled)
+            items.append(_zero(ctx, item_key, *known))
+        return TupleValue(items)
     made = tuple(ctx.builder.zero(leaf.type) for leaf in leaves(type_))
-    return Typed(type_, made, origins)
+    weak = not settled and scalars.is_scalar(type_) and type_ is not scalars.bool_
+    return Typed(type_, made, frozenset((key,)) if weak else None)
 
 
 @statement(ast.While)

@@ -125,6 +125,9 @@ class Session:
     def _result(self, ctx: Context) -> Value:
         """What the function returns, with settled types."""
         state, value = ctx.environment.get(RETURN, FALSE), ctx.environment.get(RESULT)
+        if value is None and state is not FALSE:
+            message = f"the result of {ctx.body.name} is returned from a loop, and has no type that a loop can carry"
+            raise ctx.error(ctx.source.tree, message, TypeMismatchError)
         if value is None or state is FALSE:
             declared = ctx.result_type
             if declared is not MISSING and declared is not type(None) and declared is not Any:

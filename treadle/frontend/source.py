@@ -30,6 +30,8 @@ class Source:
         self.tree = tree
         self.compiled: dict[int, python_types.CodeType] = {}
         """For ``statics``: the code of expressions, by the identity of their node."""
+        self.references: Any = None
+        """For ``references``: what the function refers to, once it has been found out."""
         self._locations: dict[int, Location] = {}
 
     @property

@@ -94,11 +94,14 @@ class Body:
         return {name: value for name in names if (value := self.lookup(name)) is not MISSING}
 
     def evaluate(self, annotation: Any) -> Any:
-        """An annotation given as text, evaluated where the function was defined."""
+        """An annotation given as text (perhaps as text in text), evaluated where the function was defined."""
         if not isinstance(annotation, str):
             return annotation
         try:
-            return eval(annotation, self.python.__globals__, {**self._locals, **self.closure()})
+            found = eval(annotation, self.python.__globals__, {**self._locals, **self.closure()})
+            return self.evaluate(found) if isinstance(found, str) else found
+        except CompileError:
+            raise
         except Exception as error:
             raise CompileError(
                 f"the annotation {annotation!r} of {self.name} cannot be evaluated: {error}", self.place
