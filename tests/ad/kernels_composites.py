@@ -22,7 +22,7 @@ def component_rewritten(T):
     return kernel
 
 
-@case(dim=3, x=Input(3, 0.9, 1.2), n=Plain(4), out=Output(3, of=vec(3)))
+@case(dim=3, x=Input(3, 0.9, 1.2), n=Plain(3), out=Output(3, of=vec(3)))
 def component_rewritten_in_loop(T):
     V = wp.types.vector(length=3, dtype=T)
 
@@ -99,7 +99,7 @@ def matrix_arithmetic(T):
     return kernel
 
 
-@case(dim=3, m=Input(3, of=mat(2, 3)), k=Ints([0, 1, 1]), out=Output(3, of=mat(3, 2)))
+@case(dim=3, m=Input(3, of=mat(2, 3)), k=Ints([0, 1, 1]), out=Output(3, of=mat(3, 2)), plain=False)
 def rows_of_matrices(T):
     V = wp.types.vector(length=3, dtype=T)
     M = wp.types.matrix(shape=(2, 3), dtype=T)
@@ -313,14 +313,16 @@ def transforms(T):
 @case(dim=3, x=Input((3, 4)), out=Output(3), plain=False)
 def vectors_from_scalars(T):
     V3 = wp.types.vector(length=3, dtype=T)
+    M = wp.types.matrix(shape=(2, 2), dtype=T)
 
     @wp.kernel
     def kernel(x: wp.array2d(dtype=T), out: wp.array(dtype=T)):
         i = wp.tid()
         filled = V3(x[i, 0])
         made = wp.vector(x[i, 1], x[i, 2], x[i, 3])
-        m = wp.matrix_from_rows(filled, made, wp.cross(filled, made))
-        n = wp.matrix_from_cols(made, filled, made * T(2.0))
+        m = M(x[i, 0], made[0], made[1], made[2])
+        n = M(x[i, 3] * made[1])
+        n[0, 1] = filled[1] * made[2]
         out[i] = wp.trace(m * n) + wp.dot(filled, made)
 
     return kernel

@@ -288,7 +288,7 @@ def functions_of_vectors(T):
     return kernel
 
 
-@case(dim=3, x=Input(3), out=Output(3))
+@case(dim=3, x=Input(3), out=Output(3), plain=False)
 def arguments_are_copies(T):
     V = wp.types.vector(length=2, dtype=T)
 

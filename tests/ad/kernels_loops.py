@@ -509,3 +509,28 @@ def integer_literal_as_start(T):
         out[i] = p / 4
 
     return kernel
+
+
+@case(dim=4, x=Input((4, 4), 0.0, 1.0), out=Output(4))
+def else_after_loops(T):
+    @wp.kernel
+    def kernel(x: wp.array2d(dtype=T), out: wp.array(dtype=T)):
+        i = wp.tid()
+        s = T(1.0)
+        for j in range(x.shape[1]):
+            s = s * x[i, j] + T(0.5)
+            if x[i, j] > T(0.8):
+                break
+        else:
+            s = s * s
+        k = int(0)
+        while k < 3:
+            s = s + x[i, k]
+            if s > T(1.5):
+                break
+            k += 1
+        else:
+            s = wp.exp(s)
+        out[i] = s
+
+    return kernel

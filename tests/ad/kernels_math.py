@@ -61,9 +61,9 @@ TERNARY = {
 
 
 def _unary(name: str) -> Any:
-    function = getattr(wp, name)
-
     def make(T):
+        function = getattr(wp, name)
+
         @wp.kernel
         def kernel(x: wp.array(dtype=T), out: wp.array(dtype=T)):
             i = wp.tid()
@@ -75,9 +75,9 @@ def _unary(name: str) -> Any:
 
 
 def _binary(name: str) -> Any:
-    function = getattr(wp, name)
-
     def make(T):
+        function = getattr(wp, name)
+
         @wp.kernel
         def kernel(x: wp.array(dtype=T), y: wp.array(dtype=T), out: wp.array(dtype=T)):
             i = wp.tid()
@@ -89,9 +89,9 @@ def _binary(name: str) -> Any:
 
 
 def _ternary(name: str) -> Any:
-    function = getattr(wp, name)
-
     def make(T):
+        function = getattr(wp, name)
+
         @wp.kernel
         def kernel(x: wp.array(dtype=T), y: wp.array(dtype=T), z: wp.array(dtype=T), out: wp.array(dtype=T)):
             i = wp.tid()

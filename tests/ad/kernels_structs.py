@@ -46,7 +46,7 @@ def _state(T):
     return state(T)(scale=1.5, count=3)
 
 
-@case(dim=3, x=Input(3), out=Output(3))
+@case(dim=3, x=Input(3), out=Output(3), plain=False)
 def struct_as_local(T):
     Particle = particle(T)
     V = wp.types.vector(length=3, dtype=T)

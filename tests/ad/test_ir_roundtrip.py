@@ -9,6 +9,7 @@ from tests.ad.gradient_cases import Case
 from tests.ad.gradient_library import CASES
 from treadle import frontend, passes
 from treadle.ad import adjoint_kernel
+from treadle.ad.gradients import expand_gradients
 from treadle.ir.core import Function
 from treadle.ir.equality import structurally_equal
 from treadle.ir.parser import from_text
@@ -31,10 +32,11 @@ def test_ir_is_valid_and_prints_to_text_that_parses_back(case: Case, monkeypatch
     call = case.call(wp.float64)
     binding = bind(call.kernel, call.values, len(launch_extents(call.dim)))
     compiled = binding.compiled
-    raw = frontend.build_kernel(compiled.kernel, compiled.variant.types, compiled.variant.contiguous, compiled.options)
+    contiguous = dict(zip(call.kernel.parameter_names, compiled.variant.contiguous))
+    raw = frontend.build_kernel(call.kernel, compiled.variant.types, contiguous, compiled.options)
     raw.labels = list(compiled.labels)
     _check(raw)
-    prepared = passes.prepare(raw, compiled.options)
+    prepared = passes.prepare(expand_gradients(raw, compiled.options), compiled.options)
     _check(prepared)
     _check(passes.finish(prepared, compiled.options))
     adjoint = adjoint_kernel(prepared, frozenset(own_gradients(binding.arrays)))
