@@ -123,6 +123,18 @@ def builtin(
     return declared
 
 
+def gradient(declared: Builtin) -> Callable[[python_types.FunctionType], Body]:
+    """Give the derivative of the overload that was declared last, as ``func_grad`` does for functions of users."""
+
+    def decorate(python: python_types.FunctionType) -> Body:
+        body = declared.candidates[-1]
+        assert isinstance(body, Body)
+        body.custom_gradient = Body(python, f"the gradient of {declared.name}", shared=True)
+        return body.custom_gradient
+
+    return decorate
+
+
 def intrinsic(name: str, usage: str, on_python: Callable[..., Any] | None = None) -> Builtin:
     """Declare a built-in that the frontend implements; ``usage`` shows how it is called."""
     declared = get(name)

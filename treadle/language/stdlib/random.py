@@ -7,9 +7,9 @@ In kernels, the variable passed as ``state`` moves on with each draw; calls from
 from __future__ import annotations
 
 from treadle.language.builtins import builtin, get
-from treadle.types import array_type, float32, int32, int64, uint32, uint64
+from treadle.types import float32, int32, int64, uint32, uint64
 
-cos, exp, log, lower_bound, sqrt = map(get, ("cos", "exp", "log", "lower_bound", "sqrt"))
+cos, log, sqrt = map(get, ("cos", "log", "sqrt"))
 
 _TWO_PI = 6.283185307179586
 _LEAST = 2.9802322387695312e-08  # half the distance of two values of randf, in place of 0
@@ -91,10 +91,3 @@ def randn(state: uint32):
     second = pcg(first)
     radius = sqrt(-2.0 * log(max(uniform(first), _LEAST)))
     return radius * cos(_TWO_PI * uniform(second)), second
-
-
-@builtin(updates=("state",))
-def sample_cdf(state: uint32, cdf: array_type(float32, 1)):
-    """An index ``i``, with the probability ``cdf[i] - cdf[i - 1]``."""
-    drawn = pcg(state)
-    return lower_bound(cdf, uniform(drawn)), drawn
