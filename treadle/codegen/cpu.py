@@ -67,20 +67,45 @@ def target() -> Target:
     return Target(machine.triple, str(machine.target_data), math, function_attributes=attributes)
 
 
+# The passes whose time grows faster than the text are left out of large modules, where they would
+# take seconds: in lines of LLVM text, up to which size a module gets
+_SLP = 150  # vectors made of neighbouring scalars,
+_LOOPS = 3000  # vectorised loops,
+_STANDARD = 12000  # the standard passes, and not just those below.
+_LINEAR_PASSES = (
+    "sroa",
+    "simplify_cfg",
+    "instruction_combine",
+    "loop_rotate",
+    "new_gvn",
+    "dead_store_elimination",
+    "instruction_combine",
+    "simplify_cfg",
+    "aggressive_dce",
+)
+
+
 def optimise(text: str, *, verify: bool = False) -> llvm.ModuleRef:
-    """Parse LLVM text and optimise it for the host.
+    """Parse LLVM text and optimise it for the host; the larger it is, the less thoroughly.
 
     Raises:
-        RuntimeError: the text is no valid LLVM module (with ``verify``, of any kind; else syntax only).
+        RuntimeError: the text does not parse, or (with ``verify``) breaks a rule of LLVM.
     """
     module = llvm.parse_assembly(text, context=llvm.create_context())
     if verify:
         module.verify()
+    lines = text.count("\n")
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-    tuning.loop_vectorization = True
-    tuning.slp_vectorization = True
+    tuning.loop_vectorization = lines <= _LOOPS
+    tuning.slp_vectorization = lines <= _SLP
     builder = llvm.create_pass_builder(_machine(), tuning)
-    builder.getModulePassManager().run(module, builder)
+    if lines <= _STANDARD:
+        manager = builder.getModulePassManager()
+    else:
+        manager = llvm.create_new_module_pass_manager()
+        for name in _LINEAR_PASSES:
+            getattr(manager, f"add_{name}_pass")()
+    manager.run(module, builder)
     return module
 
 
