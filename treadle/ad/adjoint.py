@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Optional
 
-from treadle.ad.companions import with_companions
+from treadle.ad.companions import RETAINED_LABEL, carried_over, with_companions
 from treadle.ad.errors import DerivativeError
 from treadle.ad.log import with_logs
 from treadle.ad.scope import Scope
@@ -26,6 +26,7 @@ def adjoint_kernel(
     unrepeatable: Collection[str] = (),
     repeated: Collection[str] = (),
     contiguous: bool = True,
+    retained: Collection[str] = (),
 ) -> Function:
     """The adjoint of a kernel.
 
@@ -35,15 +36,20 @@ def adjoint_kernel(
     following. Arrays labelled ``unrepeatable`` are read after the kernel has written to the same
     memory; what they hold is to be a scratch copy of what was there before, and so are those
     labelled ``repeated``, to which the primal sweep writes again. ``contiguous``: whether the
-    gradients of contiguous arrays are contiguous.
+    gradients of contiguous arrays are contiguous. For each array labelled in ``retained`` another
+    handle follows: an array in which the adjoint keeps the gradients that a store consumes, where
+    it holds ``memory.NOT_KEPT`` so far.
 
     Raises:
         DerivativeError: something in the kernel has no derivative that can be given.
     """
-    paired, companions = with_companions(function, active, contiguous)
-    paired, companions, logs = with_logs(paired, companions, frozenset(unrepeatable), frozenset(repeated))
+    paired, companions, _ = with_companions(function, active, contiguous)
+    paired, keepers, mapping = with_companions(paired, retained, contiguous, RETAINED_LABEL)
+    companions = carried_over(companions, mapping)
+    paired, logs, mapping = with_logs(paired, frozenset(unrepeatable), frozenset(repeated))
+    companions, keepers = carried_over(companions, mapping), carried_over(keepers, mapping)
     adjoint = Function(f"{function.name}_adjoint", Block(), True, list(paired.labels))
-    transform = Transform(paired, Builder(adjoint.body), companions, logs=logs)
+    transform = Transform(paired, Builder(adjoint.body), companions, logs=logs, keepers=keepers)
     scope = _enter(paired, adjoint)
     transform.sweep(scope, paired.body)
     transform.reverse(scope, paired.body, {})
@@ -62,7 +68,7 @@ def adjoint_function(
     """
     labels = [str(k) for k in range(len(function.parameters))]
     numbered = replace(function, labels=labels)
-    paired, companions = with_companions(numbered, labels if with_arrays else ())
+    paired, companions, _ = with_companions(numbered, labels if with_arrays else ())
     adjoint = Function(f"{function.name}_adjoint")
     transform = Transform(paired, Builder(adjoint.body), companions, numbers)
     scope = _enter(paired, adjoint)

@@ -19,18 +19,22 @@ from treadle.passes.clone import Cloner
 from treadle.types.storage import ArrayRef, StorageType
 
 ADJOINT_LABEL = "adj:"
+RETAINED_LABEL = "retained:"
 
 Companions = dict[Value, Optional[Value]]
 """From array handles to the handles of their gradients."""
 
 
-def with_companions(function: Function, active: Collection[str], contiguous: bool = True) -> tuple[Function, Companions]:
+def with_companions(
+    function: Function, active: Collection[str], contiguous: bool = True, prefix: str = ADJOINT_LABEL
+) -> tuple[Function, Companions, dict[Value, Value]]:
     """A copy of ``function`` with a companion parameter for each array parameter labelled in ``active``.
 
     ``contiguous``: whether the companion of a contiguous array is contiguous; else none is.
-    Returns it together with the map from array handles to companions. Handles without a
-    companion (inactive arrays) are not in the map. Handles that come out of memory, from a struct in
-    an array, map to None: they may have a gradient, but it cannot be reached.
+    Returns it together with the map from array handles to companions, and the map from the values of
+    the function to those of the copy. Handles without a companion (inactive arrays) are not in the
+    first. Handles that come out of memory, from a struct in an array, map to None there: they may
+    have a gradient, but it cannot be reached.
     """
     copy = Function(function.name, Block(), function.is_kernel, list(function.labels), function.custom)
     mapping = {old: copy.body.add_parameter(old.type, old.name) for old in function.parameters}
@@ -39,9 +43,20 @@ def with_companions(function: Function, active: Collection[str], contiguous: boo
         if isinstance(parameter.type, ArrayRef) and label in active:
             type_ = parameter.type if contiguous else replace(parameter.type, contiguous=False)
             pairing.companions[parameter] = copy.body.add_parameter(type_, f"adj_{parameter.name}")
-            copy.labels.append(ADJOINT_LABEL + label)
+            copy.labels.append(prefix + label)
     copy.body.yields = pairing.block_body(function.body)
-    return copy, pairing.companions
+    return copy, pairing.companions, mapping
+
+
+def carried_over(companions: Companions, mapping: dict[Value, Value]) -> Companions:
+    """The companions of a function, for a copy of it; an empty map stands for the function itself."""
+    if not mapping:
+        return companions
+    return {
+        mapping[handle]: mapping[companion] if companion is not None else None
+        for handle, companion in companions.items()
+        if handle in mapping
+    }
 
 
 class _Pairing(Cloner):

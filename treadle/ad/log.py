@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from treadle.ad.companions import Companions
 from treadle.ad.errors import DerivativeError
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
@@ -48,28 +47,30 @@ def words(type_: StorageType) -> int:
 
 
 def with_logs(
-    function: Function, companions: Companions, unrepeatable: frozenset[str], repeated: frozenset[str]
-) -> tuple[Function, Companions, Logs]:
+    function: Function, unrepeatable: frozenset[str], repeated: frozenset[str]
+) -> tuple[Function, Logs, dict[Value, Value]]:
     """``function``, carrying along the positions in the logs that it needs; see ``Logs``.
 
-    ``unrepeatable`` and ``repeated`` are labels, as for ``ad.adjoint_kernel``. The companions
-    returned belong to the function returned.
+    ``unrepeatable`` and ``repeated`` are labels, as for ``ad.adjoint_kernel``. Also returns the map
+    from the values of the function given to those of the function returned.
 
     Raises:
         DerivativeError: something that a log cannot hold.
     """
     launch: Positions = {}
     thread: Positions = {}
+    mapping: dict[Value, Value] = {}
+    stores: frozenset[Op] = frozenset()
     atomics = used_atomics(function)
     if atomics:
-        function, companions, launch, _ = with_positions(function, "launch", atomics.__contains__, companions, {})
-    if not unrepeatable:
-        return function, companions, Logs(thread, launch)
-    loads = _touching(function, unrepeatable, ("load",))
-    _check_calls(function, unrepeatable | repeated)
-    function, companions, thread, launch = with_positions(function, "thread", loads.__contains__, companions, launch)
-    stores = _touching(function, repeated, ("store", "atomic"))
-    return function, companions, Logs(thread, launch, stores)
+        function, launch, _, mapping = with_positions(function, "launch", atomics.__contains__, {})
+    if unrepeatable:
+        loads = _touching(function, unrepeatable, ("load",))
+        _check_calls(function, unrepeatable | repeated)
+        function, thread, launch, second = with_positions(function, "thread", loads.__contains__, launch)
+        mapping = {old: second[new] for old, new in mapping.items()} if mapping else second
+        stores = _touching(function, repeated, ("store", "atomic"))
+    return function, Logs(thread, launch, stores), mapping
 
 
 def used_atomics(function: Function) -> set[Op]:
@@ -163,24 +164,19 @@ def _check_calls(function: Function, labels: frozenset[str]) -> None:
 
 
 def with_positions(
-    function: Function, log: str, is_logged: Callable[[Op], bool], companions: Companions, known: Positions
-) -> tuple[Function, Companions, Positions, Positions]:
+    function: Function, log: str, is_logged: Callable[[Op], bool], known: Positions
+) -> tuple[Function, Positions, Positions, dict[Value, Value]]:
     """A copy of ``function`` that carries the position in ``log`` along.
 
-    ``is_logged`` chooses the ops whose results are logged. ``companions`` and ``known`` (positions
-    in another log) are carried over to the copy. Returns the copy, its companions, the positions in
-    this log and those in the other.
+    ``is_logged`` chooses the ops whose results are logged; ``known`` are positions in another log.
+    Returns the copy, its positions in this log and in the other, and the map from the values of the
+    function to those of the copy.
     """
     copy = Function(function.name, Block(), function.is_kernel, list(function.labels), function.custom)
     mapping = {old: copy.body.add_parameter(old.type, old.name) for old in function.parameters}
     threading = _Threading(Builder(copy.body), mapping, log, is_logged, known)
     copy.body.yields = threading.block_body(function.body)
-    moved = {
-        mapping[handle]: mapping[companion] if companion is not None else None
-        for handle, companion in companions.items()
-        if handle in mapping
-    }
-    return copy, moved, threading.positions, threading.moved
+    return copy, threading.positions, threading.moved, mapping
 
 
 class _Threading(Cloner):

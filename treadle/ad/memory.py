@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from treadle.ad.errors import DerivativeError
 from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.core import Block, Op, Value
+from treadle.primitives.types import scalar_of, with_scalar
+from treadle.types import scalars
+from treadle.types.scalars import ScalarMeta
 
 if TYPE_CHECKING:
     from treadle.ad.transform import Adjoints, Transform
@@ -80,7 +83,30 @@ def reverse_store(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints
     builder, offset = transform.builder, op.attributes["offset"]
     g = builder.emit("load", *element, type=value.type, offset=offset)
     builder.emit_many("store", *element, builder.zero(value.type), offset=offset)
+    keeper = transform.keepers.get(op.operands[0])
+    if keeper is not None:
+        _keep(transform, [scope.recall(keeper), *element[1:]], g, offset)
     transform.accumulate(adjoints, value, g)
+
+
+NOT_KEPT: dict[ScalarMeta, int] = {
+    scalars.float16: 0x7EAD,
+    scalars.bfloat16: 0x7FED,
+    scalars.float32: 0x7FC0DEAD,
+    scalars.float64: 0x7FF80000DEADDEAD,
+}
+"""The bits of a NaN that no computation makes, for elements whose gradient was not kept yet."""
+
+
+def _keep(transform: Transform, element: list[Value], g: Value, offset: int) -> None:
+    """Keep a consumed gradient, unless that of a later write to the element was kept already."""
+    builder = transform.builder
+    scalar = scalar_of(g.type)
+    integer = scalars.BY_SHORT_NAME[f"u{scalar.bits}"]
+    kept = builder.emit("load", *element, type=g.type, offset=offset)
+    pattern = builder.filled(with_scalar(g.type, integer), NOT_KEPT[scalar])
+    is_free = builder.emit("eq", builder.emit("bitcast", kept, type=integer), pattern)
+    builder.emit_many("store", *element, builder.emit("select", is_free, g, kept), offset=offset)
 
 
 def reverse_atomic(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:

@@ -58,7 +58,8 @@ class Recalled(Expression):
 class Transform:
     """Builds the adjoint of ``function`` with ``builder``.
 
-    ``companions`` maps array handles to those of their gradients. ``logs`` says which values of the
+    ``companions`` maps array handles to those of their gradients, ``keepers`` to those of arrays in
+    which consumed gradients are kept. ``logs`` says which values of the
     primal sweep come from a log, and which stores it has to repeat.
     """
 
@@ -69,7 +70,9 @@ class Transform:
         companions: Companions,
         numbers: Optional[Iterator[int]] = None,
         logs: Logs = NO_LOGS,
+        keepers: Optional[Companions] = None,
     ) -> None:
+        self.keepers = keepers or {}
         self.builder = builder
         self.companions = companions
         self.logs = logs

@@ -223,6 +223,11 @@ class array(metaclass=ArrayMeta):
         self._requires_grad = True
 
     @property
+    def base(self) -> tuple[array, Callable[[array], array]] | None:
+        """For a view whose gradient is that of another array: the array, and what makes the same view of its gradient."""
+        return self._source if self._grad is None else None
+
+    @property
     def requires_grad(self) -> bool:
         """Whether the array takes part in differentiation.
 

@@ -76,18 +76,23 @@ class Request:
     """Which adjoint of a kernel is wanted.
 
     ``active``: labels of the arrays with a gradient. ``contiguous``: whether the gradients of
-    contiguous arrays are contiguous. ``unrepeatable`` and ``repeated``: see ``ad.adjoint_kernel``.
+    contiguous arrays are contiguous. ``unrepeatable``, ``repeated`` and ``retained``: see
+    ``ad.adjoint_kernel``.
     """
 
     active: frozenset[str]
     contiguous: bool
     unrepeatable: frozenset[str] = frozenset()
     repeated: frozenset[str] = frozenset()
+    retained: frozenset[str] = frozenset()
 
     def describe(self) -> str:
         """A text that is the same in every process, for the key of the cache."""
-        labels = (",".join(sorted(labels)) for labels in (self.active, self.unrepeatable, self.repeated))
+        labels = (",".join(sorted(labels)) for labels in self._sets())
         return f"adjoint:{';'.join(labels)};{self.contiguous}"
+
+    def _sets(self) -> tuple[frozenset[str], ...]:
+        return self.active, self.unrepeatable, self.repeated, self.retained
 
 
 @dataclass
@@ -222,7 +227,9 @@ class CompiledKernel:
 
     def _adjoint_function(self, request: Request) -> Function:
         forward = self.function()
-        raw = adjoint_kernel(forward, request.active, request.unrepeatable, request.repeated, request.contiguous)
+        raw = adjoint_kernel(
+            forward, request.active, request.unrepeatable, request.repeated, request.contiguous, request.retained
+        )
         function = passes.finish(raw, self.options)
         passes.dump("ad", self.kernel.key, function)
         check_available(function)
@@ -254,11 +261,12 @@ class CompiledKernel:
         return found
 
     def _gradient_types(self, request: Request) -> list[StorageType]:
-        """The types of the companions, in the order of ``ad.adjoint_kernel``."""
+        """The types of the companions and of the arrays of retained gradients, in the order of ``ad.adjoint_kernel``."""
         return [
             type_ if request.contiguous else replace(type_, contiguous=False)
+            for labels in (request.active, request.retained)
             for label, type_ in zip(self.labels, self._parameter_types())
-            if label in request.active and isinstance(type_, ArrayRef)
+            if label in labels and isinstance(type_, ArrayRef)
         ]
 
     def _key(self, purpose: str) -> Optional[str]:

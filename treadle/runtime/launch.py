@@ -161,9 +161,11 @@ def overlaps(first: array, second: array) -> bool:
 
 
 def adjoint_call(
-    binding: Binding, request: Request, gradients: Mapping[str, array]
+    binding: Binding, request: Request, gradients: Mapping[str, array], retained: Mapping[str, array] = {}
 ) -> tuple[Executable, list[Any]]:
     """The adjoint of a bound launch, with the values to pack.
+
+    ``retained``: for the labels in ``request.retained``, where consumed gradients are kept.
 
     Raises:
         DerivativeError: the kernel has no adjoint for these gradients.
@@ -174,6 +176,9 @@ def adjoint_call(
     for label in compiled.array_labels:
         if label in request.active:
             values += gradients[label]._descriptor
+    for label in compiled.array_labels if request.retained else ():
+        if label in request.retained:
+            values += retained[label]._descriptor
     return executable, values
 
 

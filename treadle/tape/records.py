@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
@@ -13,6 +13,7 @@ from treadle.runtime.compiler import Adjoint, Request
 from treadle.runtime.execution import LaunchLog, run, run_logging
 from treadle.runtime.launch import adjoint_call, adjoint_request, own_gradients
 from treadle.tape.accumulation import accumulate
+from treadle.tape.retained import Retained
 from treadle.tape.versions import Need, Snapshot
 
 
@@ -24,7 +25,7 @@ class Record(ABC):
     written: Sequence[array]
 
     @abstractmethod
-    def backward(self) -> None:
+    def backward(self, retained: Retained) -> None:
         """Pass the gradients of what the operation wrote on to what it read."""
 
 
@@ -68,19 +69,32 @@ class LaunchRecord(Record):
         else:
             run(compiled.forward, self.kernel, self.extents, self.binding.values)
 
-    def backward(self) -> None:
+    def backward(self, retained: Retained) -> None:
         gradients = own_gradients(self.binding.arrays)
         if not gradients:
             return
         request = adjoint_request(self.binding, gradients)
         if self.scratch:
             request = replace(request, unrepeatable=self.request.unrepeatable, repeated=self.request.repeated)
-        executable, values = adjoint_call(self.binding, request, gradients)
+        kept = self._retained(gradients, retained)
+        if kept:
+            request = replace(request, retained=frozenset(kept))
+        executable, values = adjoint_call(self.binding, request, gradients, kept)
         copies = [snapshot.copy() for snapshot in self.scratch]
         for label, descriptor in self._saved_descriptors(request, copies).items():
             start, length = self.binding.positions[label]
             values[start : start + length] = descriptor
         run(executable, self.kernel, self.extents, values, self.log)
+
+    def _retained(self, gradients: Mapping[str, array], retained: Retained) -> dict[str, array]:
+        """Where to keep the gradients that the launch consumes, by label."""
+        found = {}
+        for label in self.binding.compiled.written:
+            if label in gradients and self.binding.arrays[label].retain_grad:
+                keeper = retained.of(self.binding.arrays[label])
+                if keeper is not None:
+                    found[label] = keeper
+        return found
 
     def _saved_descriptors(self, request: Request, copies: list[Snapshot]) -> dict[str, tuple[int, ...]]:
         """Descriptors to use in place of those of the arrays: of snapshots and of scratch copies."""
@@ -104,12 +118,13 @@ class CopyRecord(Record):
         self.arrays = (self.dest, self.src)
         self.written = (self.dest,)
 
-    def backward(self) -> None:
+    def backward(self, retained: Retained) -> None:
         gradient = self.dest.grad
         if gradient is None:
             return
         if self.src.grad is not None:
             accumulate(self.src.grad, gradient)
+        retained.keep(self.dest)
         gradient.zero_()
 
 
@@ -122,8 +137,9 @@ class FillRecord(Record):
     def __post_init__(self) -> None:
         self.arrays = self.written = (self.dest,)
 
-    def backward(self) -> None:
+    def backward(self, retained: Retained) -> None:
         if self.dest.grad is not None:
+            retained.keep(self.dest)
             self.dest.grad.zero_()
 
 
@@ -135,5 +151,5 @@ class FunctionRecord(Record):
     arrays: Sequence[array]
     written: Sequence[array] = ()
 
-    def backward(self) -> None:
+    def backward(self, retained: Retained) -> None:
         self.function()

@@ -11,41 +11,61 @@ from typing import Any
 
 import numpy as np
 
+from treadle.ad.memory import NOT_KEPT
 from treadle.runtime.array import array
-from treadle.tape.records import Record
+from treadle.runtime.creation import empty_like
+from treadle.types import scalars
 
 
 class Retained:
-    """The retained gradients of one backward pass."""
+    """The retained gradients of one backward pass.
+
+    For each array there is another of the same layout that holds, element by element, the gradient
+    that was consumed first in the backward pass, which is that of the last write, or a marker.
+    """
 
     def __init__(self) -> None:
-        self._arrays: dict[int, array] = {}
-        self._before: dict[int, np.ndarray[Any, Any]] = {}
-        self._kept: dict[int, np.ndarray[Any, Any]] = {}
-        self._known: dict[int, np.ndarray[Any, Any]] = {}
+        self._kept: dict[int, tuple[array, array]] = {}
 
-    def before(self, record: Record) -> None:
-        """Look at the gradients that ``record`` is about to consume."""
-        for a in record.written:
-            if a.retain_grad and a.grad is not None:
-                self._arrays[id(a)] = a
-                self._before[id(a)] = a.grad.numpy().copy()
+    def of(self, a: array) -> array | None:
+        """Where the consumed gradients of an array, or view, are kept; None if they are not to be retained."""
+        if not a.retain_grad or a.grad is None or not _is_plain(a.dtype):
+            return None
+        if a.base is not None:
+            base, derive = a.base
+            kept = self.of(base)
+            return None if kept is None else derive(kept)
+        if id(a) not in self._kept:
+            kept = empty_like(a.grad)
+            bits, marker = _bits(kept)
+            bits.fill(marker)
+            self._kept[id(a)] = (a, kept)
+        return self._kept[id(a)][1]
 
-    def after(self, record: Record) -> None:
-        """Keep those that it changed, unless a later write to the element has been kept already."""
-        for key, before in self._before.items():
-            gradient = self._arrays[key].grad
-            assert gradient is not None
-            known = self._known.setdefault(key, np.zeros(before.shape, bool))
-            kept = self._kept.setdefault(key, np.zeros_like(before))
-            consumed = (gradient.numpy() != before) & ~known
-            kept[consumed] = before[consumed]
-            known |= consumed
-        self._before.clear()
+    def keep(self, a: array) -> None:
+        """Keep the whole gradient of an array, which a copy or fill is about to consume."""
+        kept = self.of(a)
+        if kept is not None:
+            assert a.grad is not None
+            bits, marker = _bits(kept)
+            gradient, _ = _bits(a.grad)
+            np.copyto(bits, gradient, where=bits == marker)
 
     def restore(self) -> None:
         """Put the kept gradients back, once all records have run."""
-        for key, known in self._known.items():
-            gradient = self._arrays[key].grad
-            assert gradient is not None
-            gradient.numpy()[known] = self._kept[key][known]
+        for a, kept in self._kept.values():
+            assert a.grad is not None
+            bits, marker = _bits(kept)
+            gradient, _ = _bits(a.grad)
+            np.copyto(gradient, bits, where=bits != marker)
+
+
+def _is_plain(dtype: Any) -> bool:
+    return bool((dtype if scalars.is_scalar(dtype) else getattr(dtype, "dtype", scalars.int32)).is_float)
+
+
+def _bits(a: array) -> tuple[np.ndarray[Any, Any], int]:
+    """The components of an array as unsigned integers, and the marker among them."""
+    scalar = a.dtype if scalars.is_scalar(a.dtype) else a.dtype.dtype
+    host = a.host()
+    return host.view(f"u{scalar.size}"), NOT_KEPT[scalar]

@@ -177,9 +177,7 @@ class Tape:
         before = activate(None)
         try:
             for record in reversed(self._records):
-                retained.before(record)
-                record.backward()
-                retained.after(record)
+                record.backward(retained)
             retained.restore()
         finally:
             activate(before)
