@@ -50,7 +50,7 @@ def slices(a: wp.array(dtype=float), b: wp.array(dtype=float, ndim=2), out: wp.a
     out[2] = total(a[-2:])
     out[3] = total(a[::2])
     out[4] = total(a[n:])
-    out[5] = total(a[-n : 100])
+    out[5] = total(a[-n:100])
     out[6] = total(b[1, 1:])
     out[7] = total(b[0])
     out[8] = total(a[::-1]) + a[::-1][0] * 100.0
@@ -164,7 +164,9 @@ def test_a_member_is_stored_alone() -> None:
 
 
 @wp.kernel
-def atomics(a: wp.array(dtype=int), b: wp.array(dtype=float, ndim=2), v: wp.array(dtype=wp.vec2), out: wp.array(dtype=int)):
+def atomics(
+    a: wp.array(dtype=int), b: wp.array(dtype=float, ndim=2), v: wp.array(dtype=wp.vec2), out: wp.array(dtype=int)
+):
     i = wp.tid()
     out[i] = wp.atomic_add(a, 0, 1)
     wp.atomic_sub(a, 1, i)

@@ -320,6 +320,15 @@ def test_integer_vectors() -> None:
 def test_builtins_by_the_names_of_operators() -> None:
     @wp.func
     def named(a: wp.vec2d, x: wp.float64, i: int):
-        return wp.add(a, a), wp.mul(a, x), wp.sub(x, 1.0), wp.div(i, 2), wp.mod(i, 3), wp.neg(a), wp.unot(i), wp.lshift(i, 1)
+        return (
+            wp.add(a, a),
+            wp.mul(a, x),
+            wp.sub(x, 1.0),
+            wp.div(i, 2),
+            wp.mod(i, 3),
+            wp.neg(a),
+            wp.unot(i),
+            wp.lshift(i, 1),
+        )
 
     assert evaluate(named, [1, 2], 3.0, -7) == [2, 4, 3, 6, 2, -3, -1, -1, -2, False, -14]

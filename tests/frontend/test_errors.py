@@ -1,3 +1,4 @@
+# ruff: noqa: F821, F841, E731, C416, UP037
 """What bad input gets: an error that names file, line and expression, and says what there is instead."""
 
 from __future__ import annotations

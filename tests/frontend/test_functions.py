@@ -223,7 +223,7 @@ def test_local_overloads() -> None:
         return x
 
     @wp.func
-    def f(x: int):
+    def f(x: int):  # noqa: F811
         return x * 10
 
     @wp.func
@@ -290,7 +290,14 @@ def test_the_derivative_of_a_function_is_built_with_it() -> None:
     assert "atomic" not in names_of(function.custom.replay)
     gradient = function.custom.gradient
     # counter, x.x, x.y, the companion of counter, two adjoints
-    assert [str(p.type) for p in gradient.parameters] == ["array<1, 4>", "float64", "float64", "array<1, 4>", "float64", "float64"]
+    assert [str(p.type) for p in gradient.parameters] == [
+        "array<1, 4>",
+        "float64",
+        "float64",
+        "array<1, 4>",
+        "float64",
+        "float64",
+    ]
     counter = np.zeros(1, np.int32)
     assert run_function(gradient, [counter, 3.0, 5.0, counter, 1.0, 10.0]).results == [15.0, 3.0]
 
@@ -311,7 +318,7 @@ def calls_builtins(a: wp.array(dtype=float), d: wp.array(dtype=wp.float64)):
     a[0] = wp.sin(a[0]) + abs(a[1]) + min(a[0], 0.5) + max(1, a[1]) + wp.atan2(a[0], 2.0)
     d[0] = wp.max(d[0], 3) + wp.exp(d[0]) + wp.copysign(1.0, d[1]) + round(2.5) * d[0]
     if wp.isnan(a[1]) or wp.isfinite(d[0]):
-        a[1] = float(wp.bit_count(7)) + sin(0.0)
+        a[1] = float(wp.bit_count(7)) + sin(0.0)  # noqa: F821
 
 
 def test_builtins() -> None:

@@ -239,7 +239,7 @@ SMALL = range(-5, 7)
         (forever, [(0,), (7,), (30,)]),
         (forever_with_break, [(0,), (7,), (30,)]),
         (return_in_nested_loops, itertools.product((0, 2, 5, 9), (0, 3, 8))),
-        (ranges, [c for c in itertools.product((-4, 0, 3, 10), (-6, 0, 3, 11), (-3, -1, 1, 2, 5))]),
+        (ranges, itertools.product((-4, 0, 3, 10), (-6, 0, 3, 11), (-3, -1, 1, 2, 5))),
         (constant_ranges, [(2,), (-3,)]),
         (assigned_in_loop, [(0,), (4,)]),
         (loop_variable_after, [(0,), (3,)]),

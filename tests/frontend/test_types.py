@@ -225,7 +225,18 @@ def test_integers_wrap_around() -> None:
 
 @wp.func
 def casts(x: wp.float64, i: int):
-    return int(x), float(i), wp.int64(x), wp.uint8(i), wp.float16(x), bool(i), wp.bool_(x), wp.float64(3), int(2.9), int(True)
+    return (
+        int(x),
+        float(i),
+        wp.int64(x),
+        wp.uint8(i),
+        wp.float16(x),
+        bool(i),
+        wp.bool_(x),
+        wp.float64(3),
+        int(2.9),
+        int(True),
+    )
 
 
 def test_casts() -> None:
@@ -328,7 +339,7 @@ def identities(x: wp.float64):
     r = 0
     if type(x) is wp.float64:
         r += 1
-    if type(x) == wp.float64 and not (type(x) == wp.float32):
+    if type(x) == wp.float64 and not (type(x) == wp.float32):  # noqa: E721
         r += 2
     if None is None:
         r += 4

@@ -20,7 +20,8 @@ def _declare(kind: str) -> None:
 
     @intrinsic(name)
     def atomic(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
-        array, *rest = [*positional, *keywords.values()] or [None]
+        given = [*positional, *keywords.values()]
+        array, rest = (given[0], given[1:]) if given else (None, [])
         if not (isinstance(array, Typed) and getattr(array.type, "kind", "") == "array"):
             what = "nothing" if array is None else describe(array)
             raise ctx.error(node, f"the first argument of {name}() must be an array, not {what}", TypeMismatchError)
@@ -30,7 +31,9 @@ def _declare(kind: str) -> None:
         if len(indices) != array.type.ndim or len(values) != operands:
             expected = ["array", *"ijkl"[: array.type.ndim], *(["compare"] if kind == "cas" else []), "value"]
             raise ctx.error(
-                node, f"wrong number of arguments; the call must have the form {name}({', '.join(expected)})", TypeMismatchError
+                node,
+                f"wrong number of arguments; the call must have the form {name}({', '.join(expected)})",
+                TypeMismatchError,
             )
         base = ArrayPlace(ctx, array, [], node.args[0] if getattr(node, "args", None) else node)
         element = index_array(ctx, base, [index_of(ctx, i, node) for i in indices], node)

@@ -141,7 +141,10 @@ class Merge:
         value = a if a is not None else b
         if isinstance(value, TupleValue):
             items = enumerate(value.items)
-            return TupleValue([self._one_sided(_item(key, k), *((i, None) if b is None else (None, i)), node) for k, i in items])
+            first = b is None
+            return TupleValue(
+                [self._one_sided(_item(key, k), i if first else None, None if first else i, node) for k, i in items]
+            )
         if not isinstance(value, Typed):
             return value if value is not None else Unusable("it has no value")
         side = self.other if b is None else self.then
@@ -181,7 +184,11 @@ class Merge:
                 assert isinstance(other, Typed)
                 if value.is_literal and convertible(literal_type(value.value), other.type):
                     return Typed(other.type, self._made(a, b, other.type, node), other.origins)
-                if value.is_literal and other.origins is not None and convertible(other.type, literal_type(value.value)):
+                if (
+                    value.is_literal
+                    and other.origins is not None
+                    and convertible(other.type, literal_type(value.value))
+                ):
                     raise retype(ctx, other, literal_type(value.value), node, settled=False)
                 if constant_type(value.value) is other.type or (value.value is None and _is_array(other)):
                     return Typed(other.type, self._made(a, b, other.type, node))
@@ -284,11 +291,11 @@ def choose(
     if not eager:  # calls may change their arguments
         names = changed(base, sides[0].environment) | changed(base, sides[1].environment)
         for name in sorted(names):
-            values = [side.environment.get(name) for side in sides]
-            base[name] = merging.values((id(node), name), *values, node)
+            a, b = (side.environment.get(name) for side in sides)
+            base[name] = merging.values((id(node), name), a, b, node)
     if isinstance(result, Unusable):
-        a, b = map(describe, found)
-        raise ctx.error(node, f"the two values must have one type, not {a} and {b}", TypeMismatchError)
+        both = " and ".join(map(describe, found))
+        raise ctx.error(node, f"the two values must have one type, not {both}", TypeMismatchError)
     return result
 
 

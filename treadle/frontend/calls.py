@@ -87,7 +87,9 @@ def called(ctx: Context, node: ast.Call) -> Any:
     function = ctx.value(node.func)
     if isinstance(function, Constant):
         return function.value
-    raise ctx.error(node, f"{ctx.source.segment(node.func)} is {describe(function)} and cannot be called", TypeMismatchError)
+    raise ctx.error(
+        node, f"{ctx.source.segment(node.func)} is {describe(function)} and cannot be called", TypeMismatchError
+    )
 
 
 def arguments(ctx: Context, node: ast.Call) -> tuple[list[Value], dict[str, Value]]:
@@ -125,7 +127,9 @@ def call_object(ctx: Context, callee: Any, positional: Sequence[Value], keywords
     if type_ is not None:
         return constructors.construct(ctx, type_, list(positional), dict(keywords), node)
     if isinstance(callee, Kernel):
-        raise ctx.error(node, f"a kernel cannot call a kernel ({callee.name}); make it a function with @func", UnsupportedError)
+        raise ctx.error(
+            node, f"a kernel cannot call a kernel ({callee.name}); make it a function with @func", UnsupportedError
+        )
     if isinstance(callee, Gradient):
         return gradients.call_gradient(ctx, callee, positional, keywords, node)
     check_not_python(ctx, callee, node)
@@ -201,7 +205,8 @@ def converted_call(
         shown = [describe(v) for v in positional] + [f"{k}={describe(v)}" for k, v in keywords.items()]
         raise ctx.error(
             node,
-            f"cannot call {name}({', '.join(shown)}): {error}{diagnostics.signatures([c.signature for c in candidates])}",
+            f"cannot call {name}({', '.join(shown)}): {error}"
+            f"{diagnostics.signatures([c.signature for c in candidates])}",
             TypeMismatchError,
         ) from None
     return choice, _converted(ctx, choice, node)
@@ -252,8 +257,10 @@ def call_body(ctx: Context, body: Body, values: list[Value], origins: frozenset[
     result = rebuild(instance.result, iter(op.results))
     if body.updates:
         return _update(ctx, body, result, node)
-    if origins is not None and isinstance(result, Typed) and any(
-        isinstance(v, Typed) and v.type is result.type for v in values
+    if (
+        origins is not None
+        and isinstance(result, Typed)
+        and any(isinstance(v, Typed) and v.type is result.type for v in values)
     ):
         return Typed(result.type, result.leaves, origins)
     return result
@@ -271,7 +278,9 @@ def _update(ctx: Context, body: Body, result: Value, node: Any) -> Value:
     for parameter, new in zip(body.updates, result.items[count:]):
         argument = changed.get(parameter)
         if argument is None:
-            raise ctx.error(node, f"{body.name} changes its argument {parameter!r}: call it by its own name", UnsupportedError)
+            raise ctx.error(
+                node, f"{body.name} changes its argument {parameter!r}: call it by its own name", UnsupportedError
+            )
         if isinstance(argument, ast.Name) and argument.id not in ctx.environment:
             continue  # captured: it stays what it is
         if isinstance(argument, (ast.Name, ast.Attribute, ast.Subscript)):

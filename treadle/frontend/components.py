@@ -86,14 +86,22 @@ def offset_index(ctx: Context, index: Index, factor: int, addend: Index = 0) -> 
     if isinstance(index, int) and isinstance(addend, int):
         return index * factor + addend
     if isinstance(index, int):
-        base = ctx.builder.constant(addend.type, index * factor)  # type: ignore[union-attr, arg-type]
-        return ctx.emit("add", base, addend)  # type: ignore[no-any-return]
-    scaled = index if factor == 1 else ctx.emit("mul", index, ctx.builder.constant(index.type, factor))
+        return add(ctx, filled(ctx, addend, index * factor), addend)  # type: ignore[arg-type]
+    scaled: IRValue = index if factor == 1 else ctx.emit("mul", index, filled(ctx, index, factor))
     if isinstance(addend, int):
-        return scaled if addend == 0 else ctx.emit("add", scaled, ctx.builder.constant(index.type, addend))  # type: ignore[no-any-return]
+        return scaled if addend == 0 else add(ctx, scaled, filled(ctx, index, addend))
     if addend.type is not index.type:
-        scaled, addend = (ctx.emit("cast", v, type=scalars.int64) for v in (scaled, addend))
-    return ctx.emit("add", scaled, addend)  # type: ignore[no-any-return]
+        return add(ctx, *(ctx.emit("cast", v, type=scalars.int64) for v in (scaled, addend)))
+    return add(ctx, scaled, addend)
+
+
+def add(ctx: Context, a: IRValue, b: IRValue) -> IRValue:
+    return ctx.emit("add", a, b)  # type: ignore[no-any-return]
+
+
+def filled(ctx: Context, like: IRValue, number: int) -> IRValue:
+    """A constant of the type of another value."""
+    return ctx.builder.filled(like.type, number)
 
 
 def part_type(kind: str, shape: tuple[int, ...], dtype: Any) -> Any:

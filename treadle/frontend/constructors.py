@@ -63,7 +63,9 @@ def _scalar(ctx: Context, type_: Any, positional: list[Value], keywords: dict[st
 def _struct(ctx: Context, type_: Any, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
     """``S()`` or ``S(x=1.0)``: the members not given are zero."""
     if positional:
-        raise ctx.error(node, f"{type_!r} is made with keywords: {type_!r}({', '.join(type_.fields)})", TypeMismatchError)
+        raise ctx.error(
+            node, f"{type_!r} is made with keywords: {type_!r}({', '.join(type_.fields)})", TypeMismatchError
+        )
     for name in keywords:
         if name not in type_.fields:
             hint = did_you_mean(name, type_.fields)
@@ -115,7 +117,9 @@ def _concrete(ctx: Context, generic: GenericType, positional: list[Value], node:
         else:
             side = next((n for n in range(1, 13) if n * n == count), None)
             if side is None:
-                raise ctx.error(node, "the shape of the matrix is not clear; give shape=(rows, columns)", TypeMismatchError)
+                raise ctx.error(
+                    node, "the shape of the matrix is not clear; give shape=(rows, columns)", TypeMismatchError
+                )
             shape = (side, side)
     return type_for(generic.kind, shape, dtype)
 
@@ -146,7 +150,9 @@ def _composite(ctx: Context, type_: Any, positional: list[Value], node: Any) -> 
         if type_.kind != "mat" and _is_composite(value):
             inner = settle(ctx, value, node)
             if inner.type.dtype is not type_.dtype:
-                raise ctx.error(node, f"{notation.text(type_)} of {describe(value)}: convert it first", TypeMismatchError)
+                raise ctx.error(
+                    node, f"{notation.text(type_)} of {describe(value)}: convert it first", TypeMismatchError
+                )
             parts.extend(components.components(ctx, inner))
         else:
             parts.append(coerce(ctx, value, type_.dtype, node, f"a component of {notation.text(type_)}").leaf)
@@ -155,7 +161,9 @@ def _composite(ctx: Context, type_: Any, positional: list[Value], node: Any) -> 
     if len(parts) != type_.length:
         rows = f", or {type_.shape[0]} rows" if type_.kind == "mat" else ""
         raise ctx.error(
-            node, f"{notation.text(type_)} takes {type_.length} components{rows}, or one for all; got {len(parts)}", TypeMismatchError
+            node,
+            f"{notation.text(type_)} takes {type_.length} components{rows}, or one for all; got {len(parts)}",
+            TypeMismatchError,
         )
     return components.compose(ctx, type_, parts)
 
@@ -184,7 +192,9 @@ def _from_one(ctx: Context, type_: Any, value: Value, node: Any) -> Value:
     source = settle(ctx, value, node)
     if type_.kind == "transform" and source.type is vector(3, type_.dtype):
         return _composite(ctx, type_, [*_scalars(source), *(Constant(n) for n in (0, 0, 0, 1))], node)
-    if source.type.length != type_.length or (source.type.kind != type_.kind and "mat" in (source.type.kind, type_.kind)):
+    if source.type.length != type_.length or (
+        source.type.kind != type_.kind and "mat" in (source.type.kind, type_.kind)
+    ):
         raise ctx.error(node, f"cannot make {notation.text(type_)} of {describe(value)}", TypeMismatchError)
     if source.type.dtype is type_.dtype:
         return Typed(type_, source.leaves)

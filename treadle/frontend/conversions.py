@@ -107,7 +107,9 @@ def check_range(ctx: Context, number: Any, type_: Any, node: Any) -> None:
         raise ctx.error(node, f"the literal {number} is no {type_!r}; write {type_!r}({number})", TypeMismatchError)
     if not -(1 << (type_.bits - 1)) <= number < 1 << type_.bits:
         wide = "int64" if type_.bits < 64 else "uint64"
-        raise ctx.error(node, f"the literal {number} does not fit in {type_!r}; write {wide}({number})", TypeMismatchError)
+        raise ctx.error(
+            node, f"the literal {number} does not fit in {type_!r}; write {wide}({number})", TypeMismatchError
+        )
 
 
 def coerce(ctx: Context, value: Value, target: Any, node: Any, what: str = "the value") -> Typed:
@@ -134,7 +136,11 @@ def coerce(ctx: Context, value: Value, target: Any, node: Any, what: str = "the 
             type_ = constant_type(found)
             if type_ is target and type_ is not None:
                 return materialize(ctx, found, target, node)
-    raise ctx.error(node, f"{what} must be {notation.text(target)}, not {describe(value)}{cast_hint(value, target)}", TypeMismatchError)
+    raise ctx.error(
+        node,
+        f"{what} must be {notation.text(target)}, not {describe(value)}{cast_hint(value, target)}",
+        TypeMismatchError,
+    )
 
 
 def cast_hint(value: Value, target: Any) -> str:
@@ -192,8 +198,7 @@ def unify(ctx: Context, a: Value, b: Value, node: Any, symbol: str) -> tuple[Typ
 def _cast_to(a: Typed, b: Typed) -> str:
     wider = a.type
     if scalars.is_scalar(a.type) and scalars.is_scalar(b.type):
-        rank = (lambda t: (t.is_float, t.bits))
-        wider = max(a.type, b.type, key=rank)
+        wider = max(a.type, b.type, key=lambda t: (t.is_float, t.bits))
     return f"{notation.text(wider)}(...)"
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from treadle.frontend.session import FunctionInstance, Session
 
 
-def custom(session: Session, body: Body, arguments: Sequence[Value], instance: FunctionInstance) -> CustomDerivative | None:
+def custom(
+    session: Session, body: Body, arguments: Sequence[Value], instance: FunctionInstance
+) -> CustomDerivative | None:
     """What the user wrote in place of the derivative of a function, built for these arguments."""
     if body.custom_gradient is None and body.custom_replay is None:
         return None
@@ -71,7 +73,9 @@ def _gradient(
                 environment[f"%adjoint {name}"] = Typed(value.type, zeros)
         for name, output in zip(names[count:], outputs):
             made = [
-                parameter(function, name, output.type, [leaf.type]).leaf if _is_float(leaf.type) else ctx.builder.zero(leaf.type)
+                parameter(function, name, output.type, [leaf.type]).leaf
+                if _is_float(leaf.type)
+                else ctx.builder.zero(leaf.type)
                 for leaf in output.leaves
             ]
             environment[name] = Typed(output.type, tuple(made))

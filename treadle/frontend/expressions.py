@@ -83,8 +83,9 @@ def lazily(ctx: Context, left: Typed, is_and: bool, evaluate: Any, node: Any) ->
         right = evaluate()
         leaf = right.leaf if isinstance(right, Typed) else ctx.builder.constant(scalars.bool_, right.value)
     if changed(ctx.environment, inside.environment):
-        sides = (evaluate, lambda: FALSE) if is_and else (lambda: TRUE, evaluate)
-        return choose(ctx, left, *sides, node)
+        if is_and:
+            return choose(ctx, left, evaluate, lambda: FALSE, node)
+        return choose(ctx, left, lambda: TRUE, evaluate, node)
     if len(block.ops) <= _CHEAP and all(TABLE[op.name].effect == "pure" and not op.blocks for op in block.ops):
         ctx.block().ops.extend(block.ops)
         if isinstance(right, Constant):

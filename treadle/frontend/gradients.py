@@ -48,7 +48,9 @@ def call_gradient(
     results = [r.type for r in callee.results]
     if len(results) != 1 or not _is_scalar_float(results[0]):
         raise ctx.error(
-            node, f"{gradient!r}: {callee.name} must return one float for this, not {len(results)} values", TypeMismatchError
+            node,
+            f"{gradient!r}: {callee.name} must return one float for this, not {len(results)} values",
+            TypeMismatchError,
         )
     operands = [leaf for value in values for leaf in value.leaves]
     types = [leaf.type for leaf in operands if _is_float(leaf.type)]
@@ -106,7 +108,9 @@ def _nested(
     finally:
         ctx.builder = outer
     if not isinstance(result, Typed):
-        raise ctx.error(node, f"{target!r} has several results; take one of them in a function first", TypeMismatchError)
+        raise ctx.error(
+            node, f"{target!r} has several results; take one of them in a function first", TypeMismatchError
+        )
     function.body.yields = list(result.leaves)
     return values, function
 

@@ -63,7 +63,9 @@ def _parts(node: ast.Subscript) -> list[ast.expr]:
 def _adjoint(ctx: Context, node: ast.Subscript) -> Place:
     name = adjoint_name(node)
     if name not in ctx.environment:
-        raise ctx.error(node, "adjoint[x] is for a parameter x of a function decorated with func_grad", UnknownNameError)
+        raise ctx.error(
+            node, "adjoint[x] is for a parameter x of a function decorated with func_grad", UnknownNameError
+        )
     return NamePlace(ctx, name, node)
 
 
@@ -183,7 +185,9 @@ def _slice(ctx: Context, array: IRValue, axis: int, node: ast.Slice) -> IRValue:
         return array
     step = 1 if node.step is None else constant_index(ctx.value(node.step))
     if not step:
-        raise ctx.error(node.step, "the step of a slice must be an integer known at compile time, and not 0", TypeMismatchError)
+        raise ctx.error(
+            node.step, "the step of a slice must be an integer known at compile time, and not 0", TypeMismatchError
+        )
     extent = ctx.emit("shape", array, axis=axis)
     one, zero = ctx.builder.index(1), ctx.builder.index(0)
     low, high = (zero, extent) if step > 0 else (ctx.builder.index(-1), ctx.emit("sub", extent, one))
@@ -221,9 +225,7 @@ def _of_composite(ctx: Context, base: Place, type_: Any, parts: list[ast.expr], 
     shape = type_.shape
     if len(parts) > len(shape):
         raise ctx.error(node, f"{len(parts)} indices for {notation.text(type_)}", TypeMismatchError)
-    axes: list[Index | range] = [
-        _axis(ctx, part, extent, type_, node) for part, extent in zip(parts, shape)
-    ]
+    axes: list[Index | range] = [_axis(ctx, part, extent, type_, node) for part, extent in zip(parts, shape)]
     axes += [range(extent) for extent in shape[len(parts) :]]
     if len(axes) == 1:
         return _part(base, type_, axes[0], 1, node)

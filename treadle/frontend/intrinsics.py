@@ -66,7 +66,11 @@ def where(ctx: Context, node: ast.Call) -> Value:
     if "arr" in given:
         given["cond"] = given.pop("arr")
     if len(node.args) + len(node.keywords) != 3 or set(given) != set(names):
-        raise ctx.error(node, f"the call must have the form {'where' if is_where else 'select'}({', '.join(names)})", TypeMismatchError)
+        raise ctx.error(
+            node,
+            f"the call must have the form {'where' if is_where else 'select'}({', '.join(names)})",
+            TypeMismatchError,
+        )
     condition = operators.truth(ctx, ctx.value(given["cond"]), node)
     return choose(
         ctx,
@@ -159,7 +163,9 @@ def _grouped(type_: Any, parts: list[Typed]) -> list[Any]:
     return [parts[k : k + columns] for k in range(0, len(parts), columns)]
 
 
-def _append_all(ctx: Context, opening: str, items: Any, closing: str, pieces: list[str], leaves: list[Any], node: Any) -> None:
+def _append_all(
+    ctx: Context, opening: str, items: Any, closing: str, pieces: list[str], leaves: list[Any], node: Any
+) -> None:
     pieces[-1] += opening
     for k, item in enumerate(items):
         if k:
@@ -183,7 +189,9 @@ def printf(ctx: Context, node: ast.Call) -> Value:
     pieces, formats = split(text)
     if len(formats) != len(positional) - 1:
         raise ctx.error(
-            node, f"the format of printf() has {len(formats)} conversions for {len(positional) - 1} values", TypeMismatchError
+            node,
+            f"the format of printf() has {len(formats)} conversions for {len(positional) - 1} values",
+            TypeMismatchError,
         )
     leaves = []
     for value, spec in zip(positional[1:], formats):
@@ -226,10 +234,16 @@ def cast(ctx: Context, positional: list[Value], keywords: dict[str, Value], node
 @intrinsic("bitcast")
 def bitcast(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
     values = [*positional, *keywords.values()]
-    type_ = as_type(values[1].value) if len(values) == 2 and isinstance(values[1], Constant) else None
+    type_: Any = as_type(values[1].value) if len(values) == 2 and isinstance(values[1], Constant) else None
     source = settle(ctx, values[0], node) if values else None
-    if source is None or not (scalars.is_scalar(type_) and scalars.is_scalar(source.type)) or type_.size != source.type.size:
-        raise ctx.error(node, "the call must have the form bitcast(a, dtype), with types of one size", TypeMismatchError)
+    if (
+        source is None
+        or not (scalars.is_scalar(type_) and scalars.is_scalar(source.type))
+        or type_.size != source.type.size
+    ):
+        raise ctx.error(
+            node, "the call must have the form bitcast(a, dtype), with types of one size", TypeMismatchError
+        )
     return Typed(type_, (ctx.emit("bitcast", source.leaf, type=type_),))
 
 

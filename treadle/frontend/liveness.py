@@ -176,7 +176,9 @@ class Liveness:
 def updated_arguments(node: ast.Call) -> dict[str, ast.expr]:
     """The arguments that a call may change, by parameter: it looks like a call of a built-in that changes them."""
     function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    name = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
     builtin = BUILTINS.get(name)
     found: dict[str, ast.expr] = {}
     for candidate in builtin.candidates if builtin is not None else ():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle.frontend import components, operators, ranges
-from treadle.frontend.branches import changed, strided
+from treadle.frontend.branches import Side, changed, merge, strided
 from treadle.frontend.context import (
     BREAK,
     CONTINUE,
@@ -226,7 +226,7 @@ class Loop:
                 raise Retype(frozenset(((id(self.node), name),)), type_, settled=not _is_guess(value))
 
     def leave(self, results: Sequence[IRValue]) -> None:
-        """After the loop: the variables have their final values, and the flags that are left are those of outer blocks."""
+        """After the loop: variables have their final values, and the flags are those of outer blocks."""
         ctx = self.ctx
         environment = dict(self.before)
         for name in ctx.source.liveness.names(self.info.assigned):
@@ -242,22 +242,24 @@ class Loop:
             self._orelse(broken)
 
     def _orelse(self, broken: Value) -> None:
-        """The ``else`` of a loop runs unless the loop was left by ``break``."""
+        """The ``else`` of a loop runs unless the loop was left by ``break``, which ends here."""
         ctx = self.ctx
         live = ctx.source.liveness.after[id(self.node)]
-        if broken is FALSE and not isinstance(left(ctx.environment), Typed):
-            block(ctx, self.node.orelse)
-            return
-        outer = ctx.environment.get(BREAK, FALSE)
-        ctx.environment[BREAK] = broken
 
         def run() -> None:
-            ctx.environment[BREAK] = outer
-            block(ctx, self.node.orelse)
+            if isinstance(left(ctx.environment), Typed):
+                guarded(ctx, lambda: block(ctx, self.node.orelse), live, self.node)
+            else:
+                block(ctx, self.node.orelse)
 
-        guarded(ctx, run, live, self.node)
-        if outer is FALSE and not any(isinstance(s, ast.Break) for s in ast.walk(ast.Module(self.node.orelse, []))):
-            ctx.environment[BREAK] = FALSE
+        if not isinstance(broken, Typed):
+            run()
+            return
+        going = ctx.emit("not", broken.leaf)
+        then, base = Block(), ctx.environment
+        with ctx.inside(then, dict(base)) as inside:
+            run()
+        merge(ctx, going, Side(then, inside.environment), Side(Block(), dict(base)), live, self.node)
 
 
 def _is_array(value: Any) -> bool:
@@ -306,7 +308,9 @@ def while_(ctx: Context, node: ast.While) -> None:
     with ctx.inside(condition_block, dict(environment)):
         going, forever = _unless_left(ctx, loop, lambda: operators.truth(ctx, ctx.value(node.test), node.test))
         if changed(environment, ctx.environment):
-            raise ctx.error(node.test, "the condition of a loop cannot change a variable; call this before it", UnsupportedError)
+            raise ctx.error(
+                node.test, "the condition of a loop cannot change a variable; call this before it", UnsupportedError
+            )
         condition_block.yields = [going]
     loop.body(body_block, loop.enter(body_block), lambda: None)
     ctx.locate(node)
@@ -369,7 +373,9 @@ def _over_composite(ctx: Context, node: ast.For, value: Typed) -> None:
         return
     dtype = value.type.dtype
     if value.type.kind == "mat":
-        raise ctx.error(node.iter, f"a for loop cannot go over the rows of {value.type!r}: it is too large", UnsupportedError)
+        raise ctx.error(
+            node.iter, f"a for loop cannot go over the rows of {value.type!r}: it is too large", UnsupportedError
+        )
     counted(ctx, node, ctx.builder.index(extent), lambda k: Typed(dtype, (components.component(ctx, value, k),)))
 
 

@@ -64,7 +64,9 @@ def check_scalar_kind(ctx: Context, op: str, type_: Any, node: Any) -> None:
     """
     symbol = SYMBOLS[op]
     if type_ is scalars.bool_ and op not in BITWISE:
-        raise ctx.error(node, f"there is no {symbol} for bool; convert it, for example with int(...)", TypeMismatchError)
+        raise ctx.error(
+            node, f"there is no {symbol} for bool; convert it, for example with int(...)", TypeMismatchError
+        )
     if type_.is_float and op in INTEGER_ONLY:
         raise ctx.error(node, f"there is no {symbol} for {type_!r}: it is for integers", TypeMismatchError)
 
@@ -147,7 +149,9 @@ def power(ctx: Context, a: Value, b: Value, node: Any) -> Value:
     exponent = _whole_exponent(b)
     if exponent is not None and not (isinstance(a, Constant) and a.is_literal):
         base = settle(ctx, a, node)
-        if base.type.is_float or (base.type.is_integer and exponent >= 0 and isinstance(getattr(b, "value", None), int)):
+        if base.type.is_float or (
+            base.type.is_integer and exponent >= 0 and isinstance(getattr(b, "value", None), int)
+        ):
             return Typed(base.type, (_product(ctx, base, exponent),), base.origins)
     x, y, origins = unify(ctx, a, b, node, "**")
     if not x.type.is_float:
@@ -252,7 +256,9 @@ def truth(ctx: Context, value: Value, node: Any) -> Value:
 def truth_leaf(ctx: Context, value: Value, node: Any) -> IRValue:
     """The truth of a value as an IR value."""
     decided = truth(ctx, value, node)
-    return decided.leaf if isinstance(decided, Typed) else ctx.builder.constant(scalars.bool_, decided is TRUE or decided.value)  # type: ignore[union-attr]
+    if isinstance(decided, Typed):
+        return decided.leaf
+    return ctx.builder.constant(scalars.bool_, decided is TRUE)
 
 
 def negation(ctx: Context, condition: Value) -> Value:
@@ -284,7 +290,7 @@ def unary(ctx: Context, op: type, value: Value, node: Any) -> Value:
     """
     if op is ast.Not:
         return negation(ctx, truth(ctx, value, node))
-    symbol = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[op]
+    symbol = "-" if op is ast.USub else "+" if op is ast.UAdd else "~"
     if isinstance(value, Constant) and value.is_literal:
         number = value.value
         if op is ast.Invert and isinstance(number, float):

@@ -335,7 +335,10 @@ class MovingPlace(Place):
         if self._is_large():
             if kind not in ("add", "sub"):
                 raise self.ctx.error(self.node, f"atomic {kind} of a component at a run-time index", TypeMismatchError)
-            zero = Typed(self.parent.element_type, components.broadcast(self.ctx, self.ctx.builder.zero(self.type), self.parent.element_type))
+            zero = Typed(
+                self.parent.element_type,
+                components.broadcast(self.ctx, self.ctx.builder.zero(self.type), self.parent.element_type),
+            )
             self.parent.atomic(kind, components.with_component(self.ctx, zero, self.index, new.leaf))
         else:
             self._at_index(lambda place: place.atomic(kind, new))
@@ -362,7 +365,11 @@ def _check_atomic(place: ElementPlace, kind: str) -> None:
     """
     for leaf in leaves(place.element_type):
         scalar = leaf.type.scalar if isinstance(leaf.type, Aggregate) else leaf.type
-        if isinstance(scalar, ArrayRef) or scalar is scalars.bool_ or (kind in ("and", "or", "xor") and scalar.is_float):
+        if (
+            isinstance(scalar, ArrayRef)
+            or scalar is scalars.bool_
+            or (kind in ("and", "or", "xor") and scalar.is_float)
+        ):
             what = notation.text(place.element_type)
             raise place.ctx.error(place.node, f"there is no atomic {kind} for {what}", TypeMismatchError)
 

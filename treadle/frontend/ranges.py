@@ -94,7 +94,9 @@ def _common_type(ctx: Context, values: list[Value], node: ast.Call) -> tuple[Any
             settled = typed
         elif settled.type is not typed.type:
             raise ctx.error(
-                node, f"the bounds of range() have different types: {settled.type!r} and {typed.type!r}", TypeMismatchError
+                node,
+                f"the bounds of range() have different types: {settled.type!r} and {typed.type!r}",
+                TypeMismatchError,
             )
     if settled is not None:
         return settled.type, None

@@ -60,7 +60,9 @@ def attribute_of_object(ctx: Context, value: Any, node: ast.Attribute) -> Value:
         hint = did_you_mean(node.attr, known)
         raise ctx.error(node, f"the module {value.__name__} has no attribute {node.attr!r}{hint}", UnknownNameError)
     what = getattr(value, "__name__", None) or repr(value)
-    raise ctx.error(node, f"{what} has no attribute {node.attr!r}{did_you_mean(node.attr, dir(value))}", UnknownNameError)
+    raise ctx.error(
+        node, f"{what} has no attribute {node.attr!r}{did_you_mean(node.attr, dir(value))}", UnknownNameError
+    )
 
 
 def enumeration_member(ctx: Context, node: ast.expr) -> enum.Enum | None:

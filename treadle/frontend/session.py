@@ -27,7 +27,8 @@ from treadle.frontend.values import (
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function
 from treadle.ir.core import Value as IRValue
-from treadle.language import Kernel
+from treadle.language import Function as LanguageFunction
+from treadle.language import Gradient, Kernel
 from treadle.language.bodies import MISSING, Body
 from treadle.language.errors import CompileError, TypeMismatchError, UnsupportedError
 from treadle.types.layout import leaves
@@ -67,8 +68,8 @@ class Session:
         Raises:
             CompileError: it cannot be built; among others, because it calls itself.
         """
-        key = (id(body), self.options.get("mode"), tuple(map(_key, arguments)))
-        shared = body.shared and not any(isinstance(a, Constant) and callable(a.value) for a in arguments)
+        key = (body, self.options.get("mode"), tuple(map(_key, arguments)))
+        shared = body.shared and not any(isinstance(a, Constant) and _may_change(a.value) for a in arguments)
         store = _SHARED if shared else self._instances
         found = store.get(key)
         if found is None:
@@ -94,7 +95,7 @@ class Session:
             function.body.yields = flatten(result)
             return FunctionInstance(function, result)
 
-        instance = attempts(attempt)
+        instance: FunctionInstance = attempts(attempt)
         instance.function.custom = derivatives.custom(self, body, arguments, instance)
         return instance
 
@@ -131,12 +132,16 @@ class Session:
         if value is None or state is FALSE:
             declared = ctx.result_type
             if declared is not MISSING and declared is not type(None) and declared is not Any:
-                raise ctx.error(ctx.source.tree, f"{ctx.body.name} is declared to return a value and does not", TypeMismatchError)
+                raise ctx.error(
+                    ctx.source.tree, f"{ctx.body.name} is declared to return a value and does not", TypeMismatchError
+                )
             return NONE
         if state is not TRUE and not (isinstance(value, Constant) and value.value is None):
             last = ctx.source.tree.body[-1]
             raise ctx.error(
-                last, f"{ctx.body.name} can end without returning a value: after this line, on some path", TypeMismatchError
+                last,
+                f"{ctx.body.name} can end without returning a value: after this line, on some path",
+                TypeMismatchError,
             )
         return _settled(ctx, value)
 
@@ -162,7 +167,27 @@ def _key(value: Value) -> Any:
         return tuple(map(_key, value.items))
     assert isinstance(value, Constant)
     found = value.value
-    return (type(found), repr(found)) if value.is_literal or isinstance(found, (str, tuple)) else id(found)
+    return (type(found), repr(found)) if value.is_literal or isinstance(found, str) else _Identity(found)
+
+
+class _Identity:
+    """An object as a key: equal to itself only, and kept alive."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, found: Any) -> None:
+        self.object = found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.object is self.object
+
+    def __hash__(self) -> int:
+        return id(self.object)
+
+
+def _may_change(value: Any) -> bool:
+    """Whether what a compile-time object means depends on more than itself: a function, on what it captures."""
+    return isinstance(value, (LanguageFunction, Gradient))
 
 
 def _is_large(value: Value) -> bool:

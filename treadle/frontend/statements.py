@@ -176,7 +176,9 @@ def _result(ctx: Context, value: Value, node: ast.Return) -> Value:
     if isinstance(expected, tuple):
         items = items_of(value)
         if items is None or len(items) != len(expected):
-            raise ctx.error(node, f"the result must be {notation.text(expected)}, not {describe(value)}", TypeMismatchError)
+            raise ctx.error(
+                node, f"the result must be {notation.text(expected)}, not {describe(value)}", TypeMismatchError
+            )
         return TupleValue([_checked(ctx, item, type_, node) for item, type_ in zip(items, expected)])
     return _checked(ctx, value, expected, node)
 
@@ -237,7 +239,9 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
     if items is None:
         raise ctx.error(target, f"{describe(value)} cannot be unpacked", TypeMismatchError)
     if len(items) != len(target.elts):
-        raise ctx.error(target, f"{len(items)} values cannot be unpacked into {len(target.elts)} variables", TypeMismatchError)
+        raise ctx.error(
+            target, f"{len(items)} values cannot be unpacked into {len(target.elts)} variables", TypeMismatchError
+        )
     for part, item in zip(target.elts, items):
         bind(ctx, part, item)
 
@@ -314,7 +318,9 @@ def assert_(ctx: Context, node: ast.Assert) -> None:
     if isinstance(condition, Constant) and condition.value:
         return
     leaf = operators.truth_leaf(ctx, condition, node.test)
-    message = f"kernel {ctx.session.name}, {ctx.source.file}:{node.lineno}: assertion failed: {ctx.source.segment(node.test)}"
+    message = (
+        f"kernel {ctx.session.name}, {ctx.source.file}:{node.lineno}: assertion failed: {ctx.source.segment(node.test)}"
+    )
     text, values = _message(ctx, node)
     ctx.builder.op("assert", [leaf, *values], [], {"message": debug.escape(message) + text})
 
@@ -324,7 +330,8 @@ def _message(ctx: Context, node: ast.Assert) -> tuple[str, list[Any]]:
     if node.msg is None:
         return "", []
     if isinstance(node.msg, ast.JoinedStr):
-        text, values = "", []
+        text = ""
+        values: list[Any] = []
         for part in node.msg.values:
             if isinstance(part, ast.FormattedValue):
                 text += f"{{{len(values)}}}"

@@ -26,13 +26,17 @@ def evaluate(ctx: Context, node: ast.expr) -> Any:
             found = _known(ctx.environment[part.id])
             if found is MISSING:
                 raise ctx.error(
-                    part, f"static() cannot use the variable {part.id!r}, whose value is known only at run time", UnknownNameError
+                    part,
+                    f"static() cannot use the variable {part.id!r}, whose value is known only at run time",
+                    UnknownNameError,
                 )
             names[part.id] = found
     try:
         return run(ctx.source, ctx.body, node, names)
     except Exception as error:
-        raise ctx.error(node, f"static({ctx.source.segment(node)}) fails: {type(error).__name__}: {error}", CompileError) from error
+        raise ctx.error(
+            node, f"static({ctx.source.segment(node)}) fails: {type(error).__name__}: {error}", CompileError
+        ) from error
 
 
 def run(source: Source, body: Body, node: ast.expr, names: dict[str, Any]) -> Any:

@@ -101,7 +101,7 @@ class Body:
             found = eval(annotation, self.python.__globals__, {**self._locals, **self.closure()})
             return self.evaluate(found) if isinstance(found, str) else found
         except CompileError:
-            raise
+            raise  # from a text within a text
         except Exception as error:
             raise CompileError(
                 f"the annotation {annotation!r} of {self.name} cannot be evaluated: {error}", self.place
@@ -137,7 +137,8 @@ class Body:
         annotation = notation.normalize_result(self.evaluate(written))
         if annotation is None:
             raise CompileError(
-                f"the result of {self.name} has the annotation {_shown(written)}, which is no type of the kernel language",
+                f"the result of {self.name} has the annotation {_shown(written)}, which is no type of the kernel "
+                f"language",
                 self.place,
             )
         return annotation

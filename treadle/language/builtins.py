@@ -112,9 +112,9 @@ def builtin(
     inside ``vec(Any, Float)``; ``Any`` stands for something else each time. ``same``: names of
     parameters that must have equal types. ``static``: names of parameters that the body gets as
     compile-time constants. ``updates``: names of parameters that a call changes: the body returns a tuple
-    that ends in their new values, and what comes before them is the result. In the body, ``x.dtype``, ``len(x)``, ``m.shape`` and ``type(x)`` are compile-time
-    values, and loops over a constant range are unrolled when all composites are small. Returns the
-    ``Builtin``, so that other bodies can call it by the name in their module.
+    that ends in their new values, and what comes before them is the result. In the body, ``x.dtype``,
+    ``len(x)``, ``m.shape`` and ``type(x)`` are compile-time values, and loops over a constant range are unrolled when
+    all composites are small. Returns the ``Builtin``, so that other bodies can call it by the name in their module.
     """
     if python is None:
         return lambda function: builtin(function, name=name, same=same, static=static, updates=updates)

@@ -60,7 +60,11 @@ def _function(python: python_types.FunctionType, name: str | None, enclosing: di
     scope = python.__globals__ if enclosing is None else enclosing
     earlier = scope.get(python.__name__)
     kept: list[Body] = []
-    if isinstance(earlier, Function) and earlier.__qualname__ == python.__qualname__ and earlier.__module__ == body.module:
+    if (
+        isinstance(earlier, Function)
+        and earlier.__qualname__ == python.__qualname__
+        and earlier.__module__ == body.module
+    ):
         kept = [b for b in earlier.bodies if b.raw_annotations != body.raw_annotations]
     return Function(body.name, [*kept, body])
 
@@ -98,7 +102,8 @@ def _matching(function: Function, body: Body, decorator: str, fits: Callable[[Bo
         return found[0]
     signatures = "\n".join(f"    {b.signature}" for b in function.bodies)
     raise TypeMismatchError(
-        f"@{decorator}({function.name}): the parameters of\n    {body.signature}\ndo not go with those of\n{signatures}",
+        f"@{decorator}({function.name}): the parameters of\n    {body.signature}\n"
+        f"do not go with those of\n{signatures}",
         body.place,
     )
 

@@ -24,7 +24,7 @@ _FUNCTIONS: dict[str, Any] = {
 
 
 def _bits_of_negative(x: Any) -> int:
-    bits = type_of(x).bits
+    bits: int = type_of(x).bits
     return (int(x) & ((1 << bits) - 1)).bit_count()
 
 

@@ -55,7 +55,9 @@ def argument_of(value: Any) -> Argument:
     return Argument(type_, flexible=type(value) in (int, float, bool))
 
 
-def call_from_python(name: str, candidates: Sequence[Any], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+def call_from_python(
+    name: str, candidates: Sequence[Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
     """Run the Python function of the overload that fits.
 
     Raises:
@@ -127,7 +129,9 @@ class Kernel:
         """
         for name, written in zip(self.body.parameter_names, self.body.raw_annotations):
             if written is MISSING:
-                raise CompileError(f"the parameter {name!r} of kernel {self.name} needs a type annotation", self.body.place)
+                raise CompileError(
+                    f"the parameter {name!r} of kernel {self.name} needs a type annotation", self.body.place
+                )
         types = {**self.body.annotations, **self.fixed_types}
         for name, annotation in types.items():
             if annotation in (notation.CALLABLE, type, str):

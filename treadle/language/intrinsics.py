@@ -64,13 +64,15 @@ for _kind in ("add", "sub", "min", "max", "and", "or", "xor", "exch"):
     intrinsic(f"atomic_{_kind}", f"atomic_{_kind}(array, i, [j, k, l,] value) -> the old value")
 intrinsic("atomic_cas", "atomic_cas(array, i, [j, k, l,] compare, value) -> the old value")
 
-for _name, _python in {
+_BINARY: dict[str, Any] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": _divide, "mod": _remainder,
     "floordiv": operator.floordiv, "bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor,
     "lshift": operator.lshift, "rshift": operator.rshift,
-}.items():  # fmt: skip
+}  # fmt: skip
+_UNARY: dict[str, Any] = {"neg": operator.neg, "pos": operator.pos, "invert": operator.invert, "unot": operator.not_}
+for _name, _python in _BINARY.items():
     intrinsic(_name, f"{_name}(a, b), as the operator", _python)
-for _name, _python in {"neg": operator.neg, "pos": operator.pos, "invert": operator.invert, "unot": operator.not_}.items():
+for _name, _python in _UNARY.items():
     intrinsic(_name, f"{_name}(x), as the operator", _python)
 
 OBJECTS: dict[int, tuple[Any, str]] = {

@@ -10,7 +10,7 @@ from typing import Any
 from treadle.types import scalars
 from treadle.types.generics import GenericType, Marker, is_generic
 
-CALLABLE = collections.abc.Callable
+CALLABLE: Any = collections.abc.Callable
 """The annotation of a parameter that is a function."""
 
 
@@ -27,10 +27,10 @@ def normalize(annotation: Any) -> Any:
         return annotation
     if isinstance(annotation, (Marker, GenericType)):
         return annotation
-    kind = getattr(annotation, "kind", None)
+    kind: Any = getattr(annotation, "kind", None)
     if kind == "array":
         return annotation
-    if isinstance(annotation, type) and isinstance(kind, str) and getattr(annotation, "short", ""):
+    if isinstance(annotation, type) and isinstance(kind, str) and getattr(annotation, "short", None):
         return getattr(annotation, "_canonical", None) or annotation
     if annotation is CALLABLE or annotation is typing.Callable or annotation is callable:
         return CALLABLE
@@ -42,7 +42,7 @@ def normalize(annotation: Any) -> Any:
 
 
 def normalize_result(annotation: Any) -> Any:
-    """The annotation of a result: a type, a tuple of types, ``python_types.NoneType``, or None if it is none of these."""
+    """The annotation of a result: a type, a tuple of types, or ``NoneType``; None if it is none of these."""
     if annotation is None or annotation is python_types.NoneType:
         return python_types.NoneType
     if typing.get_origin(annotation) is tuple:

@@ -12,7 +12,8 @@ from treadle import config
 _WITHOUT_EFFECT = frozenset(
     {
         "fuse_fp", "lineinfo", "cuda_output", "block_dim", "strip_hash", "optimization_level", "llvm_cuda",
-        "cpu_compiler_flags", "compile_time_trace", "enable_mathdx_gemm", "default_grid_stride", "use_precompiled_headers",
+        "cpu_compiler_flags", "compile_time_trace", "enable_mathdx_gemm", "default_grid_stride",
+        "use_precompiled_headers",
     }
 )  # fmt: skip
 
@@ -66,13 +67,17 @@ def set_module_options(options: Mapping[str, Any], module: Any = None) -> None:
     Raises:
         TypeError: an unknown option, or a value of the wrong type.
     """
-    name = sys._getframe(1).f_globals.get("__name__", "") if module is None else getattr(module, "__name__", str(module))
+    name = (
+        sys._getframe(1).f_globals.get("__name__", "") if module is None else getattr(module, "__name__", str(module))
+    )
     get_module(name).options.update(checked(options, "set_module_options"))
 
 
 def get_module_options(module: Any = None) -> dict[str, Any]:
     """The options in force for a module: the caller's, or the Python module given."""
-    name = sys._getframe(1).f_globals.get("__name__", "") if module is None else getattr(module, "__name__", str(module))
+    name = (
+        sys._getframe(1).f_globals.get("__name__", "") if module is None else getattr(module, "__name__", str(module))
+    )
     return resolve(get_module(name), {})
 
 

@@ -77,7 +77,9 @@ def convertible(source: Any, target: Any) -> bool:
     return bool(target.is_float or (source.is_integer and target.is_integer))
 
 
-def bind(candidate: Candidate, positional: Sequence[Any], keywords: Mapping[str, Any], constant: Callable[[Any], Any]) -> Any:
+def bind(
+    candidate: Candidate, positional: Sequence[Any], keywords: Mapping[str, Any], constant: Callable[[Any], Any]
+) -> Any:
     """The value of each parameter in order; ``constant`` wraps a default. A str says why it cannot be done."""
     names = candidate.parameter_names
     if len(positional) > len(names):
@@ -110,7 +112,13 @@ def cost(annotation: Any, argument: Argument) -> int | None:
             return 0
         return 1 if generics.matches(annotation, argument.type) else None
     if isinstance(annotation, generics.Marker):
-        return 1 if annotation.match(argument.type) else 3 if annotation is generics.Float and argument.type.is_integer else None
+        return (
+            1
+            if annotation.match(argument.type)
+            else 3
+            if annotation is generics.Float and argument.type.is_integer
+            else None
+        )
     if not convertible(argument.type, annotation):
         return None
     return 0 if annotation is argument.type else 2 if annotation.kind == argument.type.kind else 3
@@ -160,7 +168,9 @@ def _wider(types: Sequence[Any]) -> Any:
     return next((t for t in types if t.is_float), types[0])
 
 
-def _settle(candidate: Candidate, arguments: Sequence[Argument], bindings: dict[Any, set[Any]]) -> tuple[Any, ...] | None:
+def _settle(
+    candidate: Candidate, arguments: Sequence[Argument], bindings: dict[Any, set[Any]]
+) -> tuple[Any, ...] | None:
     """The type that each parameter is to have, or None if a literal cannot have it."""
     free: dict[Any, list[Any]] = {}
     pairs = list(zip(candidate.annotations.items(), arguments))
@@ -169,7 +179,7 @@ def _settle(candidate: Candidate, arguments: Sequence[Argument], bindings: dict[
             for key in ("same" if name in candidate.same else None, _variable(annotation)):
                 if key is not None:
                     free.setdefault(key, []).append(argument.type)
-    types = []
+    types: list[Any] = []
     for (name, annotation), argument in pairs:
         if argument.type is None or name in candidate.static:
             types.append(None)
