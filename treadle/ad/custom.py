@@ -60,6 +60,7 @@ class _ReadingAfter(Cloner):
 
 def without_effects(transform: Transform, function: Function) -> Function:
     """``function`` as the primal sweep repeats it: what it stored is there already."""
+    function = inline(function, keep_custom=False)
     copy = Function(function.name, Block([p.type for p in function.parameters]), False, list(function.labels))
     scope = Scope()
     for old, new in zip(function.parameters, copy.parameters):
