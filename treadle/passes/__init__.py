@@ -8,3 +8,5 @@ from treadle.passes.pipeline import dump as dump
 from treadle.passes.pipeline import dump_text as dump_text
 from treadle.passes.pipeline import finish as finish
 from treadle.passes.pipeline import prepare as prepare
+from treadle.passes.places import Places as Places
+from treadle.passes.places import first_places as first_places

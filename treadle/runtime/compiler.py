@@ -132,6 +132,7 @@ class CompiledKernel:
         self.access: dict[str, Access] = {}
         self.hazards: frozenset[tuple[str, str]] = frozenset()
         """Pairs (read, written) of array labels: the kernel may read the one after writing the other."""
+        self._places: dict[str, list[Any]] = {}
         self.forward = self._compile_forward()
         self.written = frozenset(k for k, a in self.access.items() if a.changes)
 
@@ -154,13 +155,36 @@ class CompiledKernel:
             if entry is not None:
                 self.access = {k: Access(**v) for k, v in entry.metadata["access"].items()}
                 self.hazards = frozenset((r, w) for r, w in entry.metadata["hazards"])
+                self._places = entry.metadata["places"]
                 return self._link(entry, self._parameter_types())
             function = passes.finish(self.function(), self.options)
             passes.dump("ir", self.kernel.key, function)
             self.access = passes.analyse(function)
             self.hazards = passes.read_after_write(function)
+            self._places = self._encode_places(passes.first_places(function))
             access = {k: asdict(a) for k, a in self.access.items()}
-            return self._generate(function, key, {"access": access, "hazards": sorted(self.hazards)})
+            metadata = {"access": access, "hazards": sorted(self.hazards), "places": self._places}
+            return self._generate(function, key, metadata)
+
+    def _encode_places(self, places: passes.Places) -> dict[str, list[Any]]:
+        """Places as JSON can hold them; lines in the kernel's file count from the kernel, which may move."""
+        code = self.kernel.func.__code__
+
+        def encode(place: Optional[Location]) -> Any:
+            if place is None or place.file != code.co_filename:
+                return place and [place.file, place.line]
+            return [None, place.line - code.co_firstlineno]
+
+        return {label: [encode(read), encode(written)] for label, (read, written) in places.items()}
+
+    def place(self, label: str, written: bool) -> Optional[Location]:
+        """Where the kernel first reads, or writes, an array."""
+        encoded = self._places.get(label, (None, None))[written]
+        if encoded is None:
+            return None
+        code = self.kernel.func.__code__
+        file, line = encoded
+        return Location(code.co_filename, code.co_firstlineno + line) if file is None else Location(file, line)
 
     # Adjoint.
 

@@ -38,6 +38,14 @@ class Recorder(ABC):
         """All elements of ``dest`` are about to be overwritten with a constant."""
 
     @abstractmethod
+    def scope_begin(self, name: str) -> None:
+        """What follows belongs to a scope of this name, for pictures."""
+
+    @abstractmethod
+    def scope_end(self) -> None:
+        """The innermost scope ends."""
+
+    @abstractmethod
     def mark_read(self, array: array) -> None:
         """The user says that a hand-written step has read the array."""
 

@@ -1,10 +1,12 @@
-"""``ScopedTimer``: prints how long a block took."""
+"""``ScopedTimer``: prints how long a block took, and groups what a tape records in it."""
 
 from __future__ import annotations
 
 import cProfile
 import time
 from typing import Any, Optional
+
+from treadle.runtime.recording import active
 
 
 class ScopedTimer:
@@ -40,6 +42,9 @@ class ScopedTimer:
         self._profile: Optional[cProfile.Profile] = None
 
     def __enter__(self) -> ScopedTimer:
+        self._recorder = active.recorder
+        if self._recorder is not None:
+            self._recorder.scope_begin(self.name)
         if self.active:
             ScopedTimer.indent += 1
             if self.detailed:
@@ -49,6 +54,8 @@ class ScopedTimer:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if self._recorder is not None:
+            self._recorder.scope_end()
         if not self.active:
             return
         self.elapsed = (time.perf_counter() - self._begin) * 1e3

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
+from treadle import config
 from treadle.errors import OverwriteError, TreadleError
 from treadle.runtime.array import array
 from treadle.runtime.binding import Binding, bind, launch_extents
@@ -14,9 +15,21 @@ from treadle.runtime.launch import adjoint_request, overlaps, own_gradients
 from treadle.runtime.recording import Recorder, activate, active
 from treadle.tape.records import CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
 from treadle.tape.retained import Retained
+from treadle.tape.verification import Verifier
 from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save
 
 OVERWRITES = ("save", "error", "ignore")
+
+
+@dataclass(eq=False)
+class TapeScope:
+    """A named group of records: those from position ``begin`` up to ``end`` (None while it is open)."""
+
+    name: str
+    begin: int
+    end: Optional[int] = None
+    metadata: Optional[dict[str, Any]] = None
+    depth: int = 0
 
 
 class Tape:
@@ -42,7 +55,9 @@ class Tape:
         self.loss: Optional[array] = None
         self._records: list[Record] = []
         self._versions = Versions()
-        self._seeded: dict[int, array] = {}
+        self._verifier = Verifier()
+        self.scopes: list[TapeScope] = []
+        self._open_scopes: list[TapeScope] = []
         self._recorder = _TapeRecorder(self)
 
     # Recording.
@@ -79,6 +94,24 @@ class Tape:
         """
         self._records.append(FunctionRecord(backward, list(arrays)))
 
+    def record_scope_begin(self, name: str, metadata: Optional[dict[str, Any]] = None) -> None:
+        """Group what is recorded from now on under a name, for pictures. Scopes can hold scopes."""
+        self.scopes.append(TapeScope(name, len(self._records), metadata=metadata, depth=len(self._open_scopes)))
+        self._open_scopes.append(self.scopes[-1])
+
+    def record_scope_end(self, remove_scope_if_empty: bool = True) -> None:
+        """End the innermost scope.
+
+        Raises:
+            TreadleError: no scope is open.
+        """
+        if not self._open_scopes:
+            raise TreadleError("record_scope_end: no scope is open")
+        scope = self._open_scopes.pop()
+        scope.end = len(self._records)
+        if remove_scope_if_empty and scope.begin == scope.end:
+            self.scopes.remove(scope)
+
     def _record_binding(
         self,
         binding: Binding,
@@ -94,6 +127,8 @@ class Tape:
         if request.active:
             self._prepare_adjoint(record)
         self._records.append(record)
+        if config.verify_autograd_array_access:
+            self._verifier.launch(record)
         if self.overwrites != "ignore":
             for label in compiled.written:
                 needs = self._versions.overwritten(arrays[label])
@@ -146,6 +181,8 @@ class Tape:
 
     def _before_write(self, target: array, writer: str) -> None:
         """Save what the backward pass still needs of the memory of ``target``."""
+        if config.verify_autograd_array_access:
+            self._verifier.write(target, writer)
         if self.overwrites != "ignore":
             self._keep(self._versions.overwritten(target), writer)
 
@@ -225,7 +262,10 @@ class Tape:
         """Forget all records, and set the gradients to zero."""
         self.zero()
         self._records.clear()
+        self.scopes.clear()
+        self._open_scopes.clear()
         self._versions = Versions()
+        self._verifier = Verifier()
         self.loss = None
 
 
@@ -248,7 +288,15 @@ class _TapeRecorder(Recorder):
         self._tape._before_write(dest, "a fill")
         self._tape._records.append(FillRecord(dest))
 
+    def scope_begin(self, name: str) -> None:
+        self._tape.record_scope_begin(name)
+
+    def scope_end(self) -> None:
+        self._tape.record_scope_end()
+
     def mark_read(self, array: array) -> None:
+        if config.verify_autograd_array_access:
+            self._tape._verifier.read(array, "a step marked by mark_read")
         if self._tape.overwrites == "error":
             self._tape._versions.need(Need(array, None, "a step marked by mark_read"))
 
@@ -257,3 +305,4 @@ class _TapeRecorder(Recorder):
 
     def mark_init(self, array: array) -> None:
         self._tape._versions.overwritten(array)
+        self._tape._verifier.forget(array)
