@@ -11,7 +11,7 @@ from typing import Any
 from treadle.language.builtins import builtin, get
 from treadle.language.decorators import static
 from treadle.language.stdlib.random import pcg, uniform
-from treadle.types import float32, int32, uint32, vec
+from treadle.types import float32, int32, uint32, uint64, vec
 from treadle.types.vectors import vector
 
 floor, sqrt = map(get, ("floor", "sqrt"))
@@ -27,7 +27,7 @@ def lattice_gradient(state: uint32, cell: vec(Any, int32)):
     """The gradient at a lattice point: a unit vector, or in one dimension a number from -1 to 1."""
     drawn = state
     for k in range(len(cell)):
-        drawn += uint32(cell[k]) * static(uint32(_FACTORS[k]))
+        drawn = uint32(uint64(drawn) + uint64(uint32(cell[k])) * static(_FACTORS[k]))
     gradient = static(vector(len(cell), float32))()
     for k in range(len(cell)):
         drawn = pcg(drawn)

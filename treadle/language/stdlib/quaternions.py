@@ -73,6 +73,12 @@ def quat_to_axis_angle(quat: quaternion(Float)):
     return axis, angle
 
 
+@builtin(name="quat_to_axis_angle", updates=("axis", "angle"))
+def store_axis_angle(quat: quaternion(Float), axis: vec(3, Float), angle: Float):
+    """The same, put into the variables ``axis`` and ``angle``."""
+    return quat_to_axis_angle(quat)
+
+
 @builtin(name="quat_from_matrix")
 def quat_from_rotation_matrix(mat: mat((3, 3), Float)):
     """The rotation that a rotation matrix stands for, computed from its largest component."""

@@ -12,7 +12,6 @@ from treadle.types.matrices import matrix
 from treadle.types.vectors import vector
 
 
-
 @builtin
 def transform_identity(dtype: type = float32):
     """The transform that changes nothing."""
@@ -27,6 +26,18 @@ def transform_get_translation(xform: transformation(Float)):
 @builtin
 def transform_get_rotation(xform: transformation(Float)):
     return xform.q
+
+
+@builtin(updates=("xform",))
+def transform_set_translation(xform: transformation(Float), p: vec(3, Float)):
+    """Give the variable ``xform`` another translation."""
+    return (type(xform)(p, xform.q),)
+
+
+@builtin(updates=("xform",))
+def transform_set_rotation(xform: transformation(Float), q: quaternion(Float)):
+    """Give the variable ``xform`` another rotation."""
+    return (type(xform)(xform.p, q),)
 
 
 @builtin
