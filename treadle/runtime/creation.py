@@ -66,6 +66,9 @@ def zeros(
     return _new(shape, dtype, device, requires_grad, retain_grad, zero=True)
 
 
+zeros.kernel_builtin = "zeros"  # type: ignore[attr-defined]  # in a kernel, the name means a local vector or matrix
+
+
 def ones(
     shape: Any = 0,
     dtype: Any = float32,
