@@ -303,6 +303,8 @@ class CompiledKernel:
     def _generate(self, function: Function, key: Optional[str], metadata: dict[str, Any]) -> Executable:
         """Machine code from IR, which is also entered into the cache."""
         begin = time.perf_counter()
+        if self.options["verify_fp"]:
+            function = passes.check_floats(function)
         options = Options(fast_math=self.options["fast_math"])
         emitted = emit_kernel(function, SYMBOL, self.variant.launch_ndim, cpu.target(), options)
         passes.dump_text("llvm", self.kernel.key, emitted.text)
