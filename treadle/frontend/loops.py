@@ -203,8 +203,10 @@ class Loop:
             if not adapts:
                 settled = isinstance(value, Typed) and value.origins is None
                 raise retype(ctx, template, found, node, settled)
-        if isinstance(value, Typed) and value.type is not template.type and value.origins is None:
-            raise self._changed(name, template, value)
+        if isinstance(value, Typed) and value.type is not template.type:
+            if value.origins is None or not convertible(value.type, template.type):
+                raise self._changed(name, template, value)
+            raise retype(ctx, value, template.type, node, settled=template.origins is None)
         if not isinstance(value, (Typed, Constant)):
             raise self._changed(name, template, value)
         return list(coerce(ctx, value, template.type, node, f"{name!r} in this loop").leaves)
