@@ -7,14 +7,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
+from treadle.errors import OverwriteError
 from treadle.runtime.array import array
 from treadle.runtime.binding import Binding
 from treadle.runtime.compiler import Adjoint, Request
 from treadle.runtime.execution import LaunchLog, run, run_logging
-from treadle.runtime.launch import adjoint_call, adjoint_request, own_gradients
+from treadle.runtime.launch import adjoint_call, adjoint_request, overlaps, own_gradients
 from treadle.tape.accumulation import accumulate
 from treadle.tape.retained import Retained
 from treadle.tape.versions import Need, Snapshot
+
+
+@dataclass
+class BackwardPass:
+    """What a record may ask while the tape is played backwards.
+
+    ``position``: that of the record among ``records``, those of the whole tape.
+    """
+
+    records: Sequence[Record]
+    position: int = 0
+    retained: Retained = field(default_factory=Retained)
+
+    def written_since(self) -> list[array]:
+        """The arrays that the record itself and those after it have written."""
+        return [a for record in self.records[self.position :] for a in record.written]
 
 
 class Record(ABC):
@@ -25,7 +42,7 @@ class Record(ABC):
     written: Sequence[array]
 
     @abstractmethod
-    def backward(self, retained: Retained) -> None:
+    def backward(self, state: BackwardPass) -> None:
         """Pass the gradients of what the operation wrote on to what it read."""
 
 
@@ -69,14 +86,16 @@ class LaunchRecord(Record):
         else:
             run(compiled.forward, self.kernel, self.extents, self.binding.values)
 
-    def backward(self, retained: Retained) -> None:
+    def backward(self, state: BackwardPass) -> None:
         gradients = own_gradients(self.binding.arrays)
         if not gradients:
             return
         request = adjoint_request(self.binding, gradients)
+        if not request.active <= self.request.active:
+            self._check_late(request, state)
         if self.scratch:
             request = replace(request, unrepeatable=self.request.unrepeatable, repeated=self.request.repeated)
-        kept = self._retained(gradients, retained)
+        kept = self._retained(gradients, state.retained)
         if kept:
             request = replace(request, retained=frozenset(kept))
         executable, values = adjoint_call(self.binding, request, gradients, kept)
@@ -85,6 +104,28 @@ class LaunchRecord(Record):
             start, length = self.binding.positions[label]
             values[start : start + length] = descriptor
         run(executable, self.kernel, self.extents, values, self.log)
+
+    def _check_late(self, request: Request, state: BackwardPass) -> None:
+        """Arrays have a gradient now that had none when the launch was recorded, so what they held was not kept.
+
+        Raises:
+            OverwriteError: it is needed, and was overwritten.
+        """
+        adjoint = self.binding.compiled.adjoint(request)
+        needed = (adjoint.needed | adjoint.needed_after) - self.needs.keys()
+        if adjoint.reads_log and self.log is None:
+            raise OverwriteError(
+                f"kernel {self.kernel.key}: what its atomics returned was not kept, as no gradient was asked for when "
+                "the launch was recorded; set requires_grad before"
+            )
+        for label in sorted(needed):
+            source = self.binding.arrays[label]
+            if any(overlaps(source, written) for written in state.written_since()):
+                raise OverwriteError(
+                    f"kernel {self.kernel.key}, parameter {label}: its contents are needed for a gradient that was asked "
+                    "for only after the launch had been recorded, and they have been overwritten since; "
+                    "set requires_grad before"
+                )
 
     def _retained(self, gradients: Mapping[str, array], retained: Retained) -> dict[str, array]:
         """Where to keep the gradients that the launch consumes, by label."""
@@ -118,13 +159,13 @@ class CopyRecord(Record):
         self.arrays = (self.dest, self.src)
         self.written = (self.dest,)
 
-    def backward(self, retained: Retained) -> None:
+    def backward(self, state: BackwardPass) -> None:
         gradient = self.dest.grad
         if gradient is None:
             return
         if self.src.grad is not None:
             accumulate(self.src.grad, gradient)
-        retained.keep(self.dest)
+        state.retained.keep(self.dest)
         gradient.zero_()
 
 
@@ -137,9 +178,9 @@ class FillRecord(Record):
     def __post_init__(self) -> None:
         self.arrays = self.written = (self.dest,)
 
-    def backward(self, retained: Retained) -> None:
+    def backward(self, state: BackwardPass) -> None:
         if self.dest.grad is not None:
-            retained.keep(self.dest)
+            state.retained.keep(self.dest)
             self.dest.grad.zero_()
 
 
@@ -151,5 +192,5 @@ class FunctionRecord(Record):
     arrays: Sequence[array]
     written: Sequence[array] = ()
 
-    def backward(self, retained: Retained) -> None:
+    def backward(self, state: BackwardPass) -> None:
         self.function()

@@ -13,8 +13,7 @@ from treadle.runtime.binding import Binding, bind, launch_extents
 from treadle.runtime.copying import copy
 from treadle.runtime.launch import adjoint_request, overlaps, own_gradients
 from treadle.runtime.recording import Recorder, activate, active
-from treadle.tape.records import CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
-from treadle.tape.retained import Retained
+from treadle.tape.records import BackwardPass, CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
 from treadle.tape.verification import Verifier
 from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save
 
@@ -210,12 +209,12 @@ class Tape:
             self._seed_loss(loss)
         for target, gradient in (grads or {}).items():
             self._seed(target, gradient)
-        retained = Retained()
+        state = BackwardPass(self._records)
         before = activate(None)
         try:
-            for record in reversed(self._records):
-                record.backward(retained)
-            retained.restore()
+            for state.position in range(len(self._records) - 1, -1, -1):
+                self._records[state.position].backward(state)
+            state.retained.restore()
         finally:
             activate(before)
 
