@@ -124,4 +124,3 @@ def bfloat16_array(values: Any) -> np.ndarray:
 
 def from_bfloat16(bits: np.ndarray) -> np.ndarray:
     return (bits.astype(np.uint32) << 16).view(np.float32)
-

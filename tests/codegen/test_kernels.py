@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -268,3 +269,29 @@ def test_unsigned_indices_do_not_turn_negative():
     assert isinstance(k.compile(), Compiled)
     k.compile()(1, got, 5)
     assert got[0] == 10
+
+
+def test_very_large_kernels_compile_in_linear_time():
+    """20,000 ops in a row: some passes are left out, the result is the same."""
+    k = Kernel(array_of(float64), array_of(float64))
+    x, out = k.parameters
+    i = k.thread()
+    values = [k.load(x, i, type=float64), k.constant(float64, 0.75)]
+    for n in range(20000):
+        values.append(k.emit(("add", "sub", "mul", "min")[n % 4], values[-1], values[-1 - n % 2]))
+    k.store(out, i, values[-1])
+    start = time.perf_counter()
+    kernel = Compiled(k.function, exact=True)
+    assert time.perf_counter() - start < 20
+    data, got = np.linspace(-1, 1, 9), np.zeros(9)
+    kernel(9, data, got)
+    expected = [data, np.full(9, 0.75)]
+    for n in range(20000):
+        function = (np.add, np.subtract, np.multiply, np.minimum)[n % 4]
+        expected.append(function(expected[-1], expected[-1 - n % 2]))
+    np.testing.assert_array_equal(got, expected[-1])
+
+
+def test_text_that_is_no_module_is_an_error():
+    with pytest.raises(RuntimeError):
+        cpu.compile_text("define nonsense")

@@ -1,4 +1,4 @@
-"""Random kernels in machine code against the interpreter of the IR; once with all kinds of ops, once with many aggregates."""
+"""Random kernels in machine code against the interpreter of the IR: some with all kinds of ops, some of aggregates."""
 
 from __future__ import annotations
 

@@ -68,9 +68,7 @@ def _exchange(e: FunctionEmitter, bits: str, address: str, expected: str, new: s
     """Compare and exchange integers: the old value, and whether it was the expected one."""
     ordering, size = e.target.atomic_ordering, int(bits[1:]) // 8
     failure = ordering.rsplit(" ", 1)[-1]  # without the scope
-    pair = e.assign(
-        f"cmpxchg ptr {address}, {bits} {expected}, {bits} {new} {ordering} {failure}, align {size}"
-    )
+    pair = e.assign(f"cmpxchg ptr {address}, {bits} {expected}, {bits} {new} {ordering} {failure}, align {size}")
     return (
         e.assign(f"extractvalue {{ {bits}, i1 }} {pair}, 0"),
         e.assign(f"extractvalue {{ {bits}, i1 }} {pair}, 1"),

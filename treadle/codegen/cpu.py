@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -22,7 +22,7 @@ class Host:
     features: str
 
 
-@lru_cache(maxsize=None)
+@cache
 def host() -> Host:
     """The processor at hand. Starts LLVM's code generator on the first call."""
     llvm.initialize_native_target()
@@ -53,7 +53,7 @@ def _machine() -> llvm.TargetMachine:
     return _per_thread.machine
 
 
-@lru_cache(maxsize=None)
+@cache
 def target() -> Target:
     """The host for the emitter."""
     machine, features = _machine(), host().features

@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treadle.codegen import aggregates, assertions, atomics, control_flow, handles, indices, logs, memory, printing, stack
+from treadle.codegen import (
+    aggregates,
+    assertions,
+    atomics,
+    control_flow,
+    handles,
+    indices,
+    logs,
+    memory,
+    printing,
+    stack,
+)
 from treadle.codegen.arguments import EXTENTS, ArgumentLayout
 from treadle.codegen.emitter import FunctionEmitter, Handler
 from treadle.codegen.module import Message, Module
@@ -39,6 +50,9 @@ _METADATA = [
 ]
 
 
+_DEFAULT = Options()
+
+
 @dataclass(frozen=True)
 class Emitted:
     """The LLVM text of a kernel, and the messages of its assertions by number."""
@@ -59,7 +73,7 @@ class _Needs:
 
 
 def emit_kernel(
-    function: Function, symbol: str, launch_ndim: int, target: Target, options: Options = Options()
+    function: Function, symbol: str, launch_ndim: int, target: Target, options: Options = _DEFAULT
 ) -> Emitted:
     """Write a kernel.
 
@@ -137,7 +151,7 @@ def _skip_after_failure(e: FunctionEmitter) -> None:
 
 
 def _index32(e: FunctionEmitter, text: str) -> str:
-    """An index as i32. Indexing uses ``text`` itself: LLVM sees that consecutive threads access consecutive elements."""
+    """An index as i32. Indexing uses ``text`` itself, so that LLVM sees consecutive accesses of consecutive threads."""
     index = e.assign(f"trunc nsw i64 {text} to i32")
     e.wide_indices[index] = text
     return index

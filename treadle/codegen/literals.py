@@ -1,4 +1,4 @@
-"""Constants and strings as LLVM text. Floats are written in hexadecimal, so that every bit is kept; bfloat16 as its bits."""
+"""Constants and strings as LLVM text. Floats are hexadecimal, so that every bit is kept; a bfloat16 is its bits."""
 
 from __future__ import annotations
 

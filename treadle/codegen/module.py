@@ -66,7 +66,6 @@ class Module:
         if self.kept:  # or the optimiser would drop the vector forms before the vectoriser asks for them
             pointers = ", ".join(f"ptr @{symbol}" for symbol in self.kept)
             parts.append(
-                f"@llvm.compiler.used = appending global [{len(self.kept)} x ptr] [{pointers}], "
-                'section "llvm.metadata"'
+                f'@llvm.compiler.used = appending global [{len(self.kept)} x ptr] [{pointers}], section "llvm.metadata"'
             )
         return "\n".join([*parts, *functions, *metadata, ""])

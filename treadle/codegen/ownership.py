@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from treadle.ir.core import Block, Function, Op, Value
-from treadle.types.storage import Aggregate
+from treadle.types.storage import Aggregate, StorageType
 
 
 @dataclass
@@ -151,7 +151,9 @@ class _Assignment:
                 a, b = self._root(a), self._root(b)
                 if a is not b and not self._conflict(a, b):
                     self._merge(a, b)
-        result, numbers, types = Buffers(), {}, []
+        result = Buffers()
+        numbers: dict[Value, int] = {}
+        types: list[StorageType] = []
         for value in self.parent:
             root = self._root(value)
             if root not in numbers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from functools import lru_cache
+from functools import cache
 
 from treadle.codegen.target import MathFunction
 from treadle.types import scalars
@@ -20,7 +20,7 @@ _SUFFIX = {scalars.float32: "f", scalars.float64: ""}
 _TYPE = {scalars.float32: "float", scalars.float64: "double"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def library() -> ctypes.CDLL | None:
     """libmvec, loaded into the process, or None."""
     if platform.machine() not in ("x86_64", "AMD64") or platform.system() != "Linux":
@@ -39,7 +39,7 @@ def instruction_sets(features: str) -> tuple[tuple[str, int], ...]:
     return (("d", 256), ("b", 128)) if "+avx2" in flags else (("b", 128),)
 
 
-@lru_cache(maxsize=None)
+@cache
 def math_function(name: str, scalar: ScalarMeta, arguments: int, features: str) -> MathFunction:
     """The C function ``name`` on float32 or float64, with the vector forms that the machine has."""
     symbol = name + _SUFFIX[scalar]

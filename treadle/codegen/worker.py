@@ -29,9 +29,9 @@ class WorkerFields(ctypes.Structure):
     """The memory layout of a worker.
 
     ``stack`` and ``capacity`` are the stack's memory; ``thread_log`` and ``launch_log`` those of the
-    logs, of which the second has a top in bytes and a table with a position for each thread; ``failed`` is 1 after a failure, and
-    ``message``, ``thread`` (flat index) and ``values`` then describe the first one; ``print`` is the
-    address of a ``PRINT_CALLBACK``.
+    logs, of which the second has a top in bytes and a table with a position for each thread;
+    ``failed`` is 1 after a failure, and ``message``, ``thread`` (flat index) and ``values`` then
+    describe the first one; ``print`` is the address of a ``PRINT_CALLBACK``.
     """
 
     _fields_ = [

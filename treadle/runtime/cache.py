@@ -15,7 +15,7 @@ import struct
 import sys
 import tempfile
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def folder() -> Path:
     return base / VERSION
 
 
-@lru_cache(maxsize=None)
+@cache
 def environment_key() -> str:
     """What machine code depends on besides the kernel: the versions of Treadle and LLVM, the processor, its libraries.
 
