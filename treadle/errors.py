@@ -22,6 +22,10 @@ class ArrayError(TreadleError, ValueError, TypeError, RuntimeError):
     """
 
 
+class ExportError(TreadleError, BufferError, RuntimeError):
+    """An array cannot be shared through DLPack as asked. The protocol wants a BufferError."""
+
+
 class KernelError(TreadleError, RuntimeError):
     """A kernel stopped: an assertion failed, or in debug mode an index was out of range."""
 

@@ -11,6 +11,7 @@ from treadle.errors import ArrayError
 from treadle.interop.torch import wrap_tensor
 from treadle.runtime import hostdata
 from treadle.runtime.array import array, wrap_host
+from treadle.runtime.binding import foreign_converters
 
 __all__ = ["wrap_argument"]
 
@@ -46,3 +47,6 @@ def _wrap_host(host: np.ndarray[Any, Any]) -> array:
     if not host.flags.aligned:
         raise ArrayError("a NumPy array whose elements are not aligned cannot be used in place: copy it first")
     return wrap_host(host if host.ndim else host.reshape(1), scalar)
+
+
+foreign_converters.append(wrap_argument)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from treadle.errors import ArrayError
-from treadle.runtime import copying, elements, hostdata, members, memory, shapes
+from treadle.runtime import copying, dlpack, elements, hostdata, members, memory, shapes
 from treadle.runtime.device import CPU, Device, DeviceLike, get_device
 from treadle.runtime.elements import Host
 from treadle.runtime.memory import Allocation
@@ -476,6 +476,15 @@ class array(metaclass=ArrayMeta):
             "typestr": layout.typestr,
             "version": 3,
         }
+
+    def __dlpack__(
+        self, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """The DLPack protocol: a capsule. Raises ExportError (a BufferError) for what cannot be shared as asked."""
+        return dlpack.export(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CPU_DEVICE
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Host:
         host = self.numpy()
