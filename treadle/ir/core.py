@@ -28,22 +28,18 @@ class Location:
 class Value:
     """A value in SSA form: result ``index`` of an op, or parameter ``index`` of a block.
 
-    ``name`` is a hint for the printer and means nothing.
+    ``constant`` is the Python number if a ``constant`` op defines this value, else None. ``name``
+    is a hint for the printer and means nothing.
     """
 
-    __slots__ = ("type", "owner", "index", "name")
+    __slots__ = ("constant", "index", "name", "owner", "type")
 
     def __init__(self, type_: StorageType, owner: Union[Op, Block], index: int, name: str = "") -> None:
         self.type = type_
         self.owner = owner
         self.index = index
         self.name = name
-
-    @property
-    def constant(self) -> Any:
-        """The Python number if a ``constant`` op defines this value, else None."""
-        owner = self.owner
-        return owner.attributes["value"] if isinstance(owner, Op) and owner.name == "constant" else None
+        self.constant: Any = None
 
 
 class Op:
@@ -66,6 +62,8 @@ class Op:
         self.attributes = attributes if attributes is not None else {}
         self.blocks = list(blocks)
         self.location = location
+        if name == "constant":
+            self.results[0].constant = self.attributes["value"]
 
     @property
     def result(self) -> Value:

@@ -13,7 +13,7 @@
 | ``store`` | array, index…, value; ``offset`` | |
 | ``atomic`` | array, index…, value(s) → old value; ``kind``, ``offset`` | kinds: add, sub, min, max, and, or, xor, exch; cas takes compare, value |
 | ``shape`` | array → int32, ``axis`` | an extent |
-| ``view`` | array, index… → array | fixes the leading indices; fewer than the array has dimensions |
+| ``view`` | array, index… → array; ``axis`` or none | fixes indices from ``axis`` (0) on; fewer than the array has dimensions |
 | ``slice`` | array, start, step, length → array, ``axis`` | elements start + k·step, k < length; int32 or int64 operands |
 | ``thread_index`` | → int32, ``axis``, ``rank`` | the index of this thread; ``rank`` is how many indices the kernel asks for |
 | ``frame`` | [count] → int64 | opens a frame on the adjoint's stack; with a count, room for so many records |
@@ -94,7 +94,10 @@ def _view(types: Types, attributes: Attributes) -> tuple[StorageType, ...]:
     if not 0 < fixed < array.ndim:
         raise IRError(f"a view that fixes {fixed} of {array.ndim} indices")
     _indices(types[1:])
-    return (ArrayRef(array.ndim - fixed, array.itemsize, array.contiguous),)
+    axis = attributes.get("axis", 0)
+    if axis + fixed > array.ndim:
+        raise IRError(f"a view that fixes {fixed} indices from axis {axis} on, of {array.ndim}")
+    return (ArrayRef(array.ndim - fixed, array.itemsize, array.contiguous and axis == 0),)
 
 
 def _slice(types: Types, attributes: Attributes) -> tuple[StorageType, ...]:

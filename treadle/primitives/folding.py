@@ -38,9 +38,11 @@ def evaluate(compute: Callable[..., Any], result: Optional[ScalarMeta] = None, i
     """
 
     def fold(b: Builder, operands: Sequence[Value], attributes: dict[str, Any]) -> Optional[Value]:
-        numbers = [v.constant for v in operands]
-        if None not in numbers:
-            value = compute(*numbers)
+        for operand in operands:
+            if operand.constant is None:
+                break
+        else:
+            value = compute(*(v.constant for v in operands))
             if value is not None:
                 type_ = result or operands[0].type
                 assert isinstance(type_, ScalarMeta)

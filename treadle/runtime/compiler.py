@@ -133,6 +133,8 @@ class CompiledKernel:
         self.hazards: frozenset[tuple[str, str]] = frozenset()
         """Pairs (read, written) of array labels: the kernel may read the one after writing the other."""
         self._places: dict[str, list[Any]] = {}
+        self.asks_flat_index = False
+        """Whether a thread asks for its flat index, an int32, so that there can be no more threads than that."""
         self.forward = self._compile_forward()
         self.written = frozenset(k for k, a in self.access.items() if a.changes)
 
@@ -156,6 +158,7 @@ class CompiledKernel:
                 self.access = {k: Access(**v) for k, v in entry.metadata["access"].items()}
                 self.hazards = frozenset((r, w) for r, w in entry.metadata["hazards"])
                 self._places = entry.metadata["places"]
+                self.asks_flat_index = entry.metadata["flat"]
                 return self._link(entry, self._parameter_types())
             function = passes.finish(self.function(), self.options)
             passes.dump("ir", self.kernel.key, function)
@@ -163,7 +166,15 @@ class CompiledKernel:
             self.hazards = passes.read_after_write(function)
             self._places = self._encode_places(passes.first_places(function))
             access = {k: asdict(a) for k, a in self.access.items()}
-            metadata = {"access": access, "hazards": sorted(self.hazards), "places": self._places}
+            self.asks_flat_index = any(
+                op.name == "thread_index" and op.attributes["rank"] == 1 for op in function.body.walk()
+            )
+            metadata = {
+                "access": access,
+                "hazards": sorted(self.hazards),
+                "places": self._places,
+                "flat": self.asks_flat_index,
+            }
             return self._generate(function, key, metadata)
 
     def _encode_places(self, places: passes.Places) -> dict[str, list[Any]]:

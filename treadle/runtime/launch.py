@@ -5,13 +5,14 @@ Binding of arguments is in ``binding``, compilation in ``compiler``, running in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
 from treadle.runtime.array import array
-from treadle.runtime.binding import Binding, as_array, bind, launch_extents, leaf_label
+from treadle.runtime.binding import MAX_EXTENT, Binding, as_array, bind, launch_extents, leaf_label
 from treadle.runtime.compiler import Executable, Request
 from treadle.runtime.device import get_device
 from treadle.runtime.execution import padded, run, run_packed
@@ -59,6 +60,10 @@ def launch(
     get_device(device)
     extents = launch_extents(dim)
     binding = bind(kernel, [*inputs, *outputs], len(extents))
+    if len(extents) > 1 and binding.compiled.asks_flat_index and math.prod(extents) > MAX_EXTENT:
+        raise LaunchError(
+            f"kernel {kernel.key} asks for the flat index of its threads, which does not fit an int32 in a launch of {extents}"
+        )
     if adjoint:
         gradients = given_gradients(kernel, binding, [*adj_inputs], [*adj_outputs], len(inputs))
         request = adjoint_request(binding, gradients)
