@@ -63,7 +63,7 @@ class Op:
         self.blocks = list(blocks)
         self.location = location
         if name == "constant":
-            self.results[0].constant = self.attributes["value"]
+            self.results[0].constant = self.attributes.get("value")
 
     @property
     def result(self) -> Value:

@@ -246,6 +246,8 @@ class _Parser:
                 key = self.take("word")
                 self.expect("=")
                 op.attributes[key] = self.attribute()
+        if op.name == "constant" and op.results:
+            op.results[0].constant = op.attributes.get("value")
         if self.skip("at"):
             file = _unquoted(self.take("string"))
             self.expect(":")
