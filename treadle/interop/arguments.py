@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from treadle.errors import ArrayError
+from treadle.interop import cuda_interface
+from treadle.interop.dlpack import from_dlpack
 from treadle.interop.torch import wrap_tensor
 from treadle.runtime import hostdata
 from treadle.runtime.array import array, wrap_host
@@ -34,9 +36,9 @@ def wrap_argument(value: Any) -> array | None:
     if hasattr(value, "__array_interface__"):
         return _wrap_host(np.asarray(value))
     if hasattr(value, "__cuda_array_interface__"):
-        raise ArrayError(f"a {type(value).__name__} in the memory of a CUDA device cannot be used on the CPU")
+        return cuda_interface.wrap(value)
     if hasattr(value, "__dlpack__"):
-        return _wrap_host(np.from_dlpack(value))
+        return from_dlpack(value)
     return None
 
 

@@ -466,9 +466,19 @@ class array(metaclass=ArrayMeta):
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """NumPy's array protocol. Structs and bfloat16 have none, as it cannot express them: NumPy uses ``__array__``."""
+        return self._interface("__array_interface__")
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The same protocol for the memory of CUDA devices; arrays on the CPU do not have it."""
+        if not self.device.is_cuda:
+            raise AttributeError("an array on the CPU has no __cuda_array_interface__; use __array_interface__")
+        return self._interface("__cuda_array_interface__")
+
+    def _interface(self, name: str) -> dict[str, Any]:
         layout = elements.layout(self.dtype)
         if layout.typestr is None:
-            raise AttributeError(f"arrays of {self.dtype!r} have no __array_interface__")
+            raise AttributeError(f"arrays of {self.dtype!r} have no {name}")
         return {
             "data": (self.ptr, self.readonly),
             "shape": self.shape + layout.shape,
