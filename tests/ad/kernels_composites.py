@@ -294,7 +294,7 @@ def integrated_quaternion(T):
     return kernel
 
 
-@case(dim=2, q=Input(2, -1.0, 1.0, of=quat), x=Input(2, of=vec(3)), out=Output(2, of=vec(3)))
+@case(dim=2, q=Input(2, -1.0, 1.0, of=quat), x=Input(2, of=vec(3)), out=Output(2, of=vec(3)), plain=False)
 def transforms(T):
     V = wp.types.vector(length=3, dtype=T)
     Q = wp.types.quaternion(dtype=T)
@@ -386,5 +386,36 @@ def components_added_to_array_elements(T):
         out[i][1, 0] += v[2] * v[2]
         out[i][1, 0] += v[0]
         out[i][1, 1] -= v[1] * v[2]
+
+    return kernel
+
+
+@case(dim=2, x=Input((2, 4)), n=Plain(4), out=Output(2), plain=False)
+def local_table(T):
+    @wp.kernel
+    def kernel(x: wp.array2d(dtype=T), n: int, out: wp.array(dtype=T)):
+        i = wp.tid()
+        a = wp.zeros(shape=4, dtype=T)
+        for k in range(n):
+            a[k] = x[i, k] * x[i, k]
+        s = T(1.0)
+        for k in range(n):
+            s = s * a[k] + a[(k + 1) % 4]
+        out[i] = s
+
+    return kernel
+
+
+@case(dim=3, x=Input(3, -1.0, 1.0), out=Output(3), plain=False)
+def length_of_the_zero_vector(T):
+    V3 = wp.types.vector(length=3, dtype=T)
+
+    @wp.kernel
+    def kernel(x: wp.array(dtype=T), out: wp.array(dtype=T)):
+        i = wp.tid()
+        v = V3(x[i], T(0.0), T(0.0)) * T(i)
+        n = wp.length(v)
+        u = wp.normalize(v)
+        out[i] = wp.where(i > 0, n, x[i]) + wp.where(i > 0, u[0] * x[i], x[i])
 
     return kernel

@@ -354,3 +354,22 @@ def unused_results_and_parameters(T):
         out[i] = a
 
     return kernel
+
+
+@case(dim=3, x=Input(3), n=Plain(3), out=Output(3), plain=False)
+def tuple_carried_by_loop(T):
+    @wp.func
+    def f(p: T, q: T):
+        return p * q, q + p
+
+    @wp.kernel
+    def kernel(x: wp.array(dtype=T), n: int, out: wp.array(dtype=T)):
+        i = wp.tid()
+        t = f(x[i], x[i] * T(0.5))
+        for k in range(n):
+            t = f(t[1], t[0])
+            if t[0] > T(3.0):
+                t = (t[1], t[0] * T(0.5))
+        out[i] = t[0] * t[1]
+
+    return kernel

@@ -534,3 +534,27 @@ def else_after_loops(T):
         out[i] = s
 
     return kernel
+
+
+@case(dim=3, x=Input(3), n=Plain(20), out=Output(3), plain=False)
+def four_nested_loops(T):
+    @wp.kernel
+    def kernel(x: wp.array(dtype=T), n: int, out: wp.array(dtype=T)):
+        i = wp.tid()
+        s = x[i]
+        for a in range(3):
+            for b in range(n):
+                if b > a + 2:
+                    break
+                for c in range(2):
+                    for d in range(b):
+                        if d == 1:
+                            continue
+                        s = wp.sin(s) + x[i] * T(0.2)
+                        if s > T(1.25):
+                            s = s * T(0.5)
+                            break
+                    s = s * T(1.1)
+        out[i] = s
+
+    return kernel

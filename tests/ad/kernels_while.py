@@ -252,3 +252,28 @@ def while_true_ended_by_return(T):
             k += 1
 
     return kernel
+
+
+@case(dim=3, x=Input(3), n=Plain(3), out=Output(3), plain=False)
+def while_with_else_and_compound_condition(T):
+    @wp.kernel
+    def kernel(x: wp.array(dtype=T), n: int, out: wp.array(dtype=T)):
+        i = wp.tid()
+        s = x[i]
+        a = int(0)
+        while s * s < T(9.0) and not (a > 5 and s > T(2.0)):
+            b = int(0)
+            while b < a:
+                if b == 2:
+                    b += 2
+                    continue
+                s += x[i] * T(0.1) * s
+                b += 1
+                if s > T(8.0):
+                    break
+            else:
+                s += T(0.01) * s * s
+            a += 1
+        out[i] = s * s
+
+    return kernel
