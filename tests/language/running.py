@@ -63,7 +63,13 @@ def make_kernel(function: Any, types: Sequence[Any], result: Any) -> Any:
 
 
 def run(
-    function: Any, kinds: Sequence[str], result: str, dtype: Any, inputs: Sequence[Any], seed: Any = None, out: Any = None
+    function: Any,
+    kinds: Sequence[str],
+    result: str,
+    dtype: Any,
+    inputs: Sequence[Any],
+    seed: Any = None,
+    out: Any = None,
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """The values of ``function`` and its gradients with respect to each input.
 

@@ -178,6 +178,10 @@ def moved(t, v):
     return quaternion_matrix(t[3:]) @ v + t[:3]
 
 
+def moved_back(t, v):
+    return quaternion_matrix(t[3:]).T @ (v - t[:3])
+
+
 CASES = [
     Case("min", wp.min, "vec3 vec3", "vec3", np.minimum),
     Case("max", wp.max, "vec3 vec3", "vec3", np.maximum),
@@ -241,7 +245,7 @@ CASES = [
     ),
     Case("transform_point", move_point, "transform vec3", "vec3", moved),
     Case("transform_vector", move_vector, "transform vec3", "vec3", lambda t, v: quaternion_matrix(t[3:]) @ v),
-    Case("transform_inverse", move_back, "transform vec3", "vec3", lambda t, v: quaternion_matrix(t[3:]).T @ (v - t[:3])),
+    Case("transform_inverse", move_back, "transform vec3", "vec3", moved_back),
     Case("transform_multiply", move_twice, "transform transform vec3", "vec3", lambda s, t, v: moved(s, moved(t, v))),
     Case(
         "transform_set", exchange_parts, "transform vec3", "transform",

@@ -9,11 +9,11 @@ from typing import Any
 from treadle.frontend import constructors, diagnostics, gradients
 from treadle.frontend.context import Context, expression
 from treadle.frontend.conversions import coerce, constant_type
-from treadle.frontend.liveness import updated_arguments
 from treadle.frontend.resolve import check_not_python
 from treadle.frontend.values import (
     Constant,
     HintKey,
+    Retype,
     TupleValue,
     Typed,
     Unusable,
@@ -270,22 +270,26 @@ def _update(ctx: Context, body: Body, result: Value, node: Any) -> Value:
     """Give the arguments that a function changes their new values; what remains is the result.
 
     Raises:
-        UnsupportedError: the function is called by another name, so that loops do not know what it changes.
+        Retype: a loop around the call did not know of the change, and must be built again.
     """
     assert isinstance(result, TupleValue)
     count = len(result.items) - len(body.updates)
-    changed = updated_arguments(node) if isinstance(node, ast.Call) else {}
     for parameter, new in zip(body.updates, result.items[count:]):
-        argument = changed.get(parameter)
-        if argument is None:
-            raise ctx.error(
-                node, f"{body.name} changes its argument {parameter!r}: call it by its own name", UnsupportedError
-            )
+        argument = _argument(node, body.parameter_names.index(parameter), parameter)
         if isinstance(argument, ast.Name) and argument.id not in ctx.environment:
             continue  # captured: it stays what it is
         if isinstance(argument, (ast.Name, ast.Attribute, ast.Subscript)):
+            if ctx.source.liveness.note_change(node, argument):
+                raise Retype(frozenset(), None, settled=False)
             ctx.place(argument).set(new)
     return Constant(None) if count == 0 else result.items[0] if count == 1 else TupleValue(result.items[:count])
+
+
+def _argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
+    """The expression that a call gives for a parameter."""
+    if position < len(node.args):
+        return node.args[position]
+    return next((k.value for k in node.keywords if k.arg == name), None)
 
 
 def _leaves(value: Value) -> Sequence[Any]:

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treadle.language import BUILTINS
-
 
 @dataclass
 class LoopInfo:
@@ -46,6 +44,7 @@ class Liveness:
         self.bits: dict[str, int] = {}
         self.after: dict[int, int] = {}
         self.loops: dict[int, LoopInfo] = {}
+        self._loops: list[tuple[ast.stmt, LoopInfo]] = []
         self._needs: dict[int, int] = {}
         self._recording = True
         self._block(tree.body, 0, _Targets())
@@ -60,6 +59,19 @@ class Liveness:
     def names(self, mask: int) -> list[str]:
         """The names in a set, in the order in which the function mentions them (backwards)."""
         return [name for name, bit in self.bits.items() if mask & bit]
+
+    def note_change(self, call: ast.Call, argument: ast.expr) -> bool:
+        """Take note that a call changes an argument: the loops around it assign that variable.
+
+        Which calls do so is found out as they are built. Returns whether this is news to a loop.
+        """
+        mask = self._root(argument)
+        news = False
+        for loop, info in self._loops:
+            if info.assigned & mask != mask and any(part is call for part in ast.walk(loop)):
+                info.assigned |= mask
+                news = True
+        return news
 
     # -- Statements: from what is needed after to what is needed before
 
@@ -99,7 +111,8 @@ class Liveness:
         if self._recording:
             self._block(node.body, header, _Targets(out, header))
             has_break, has_return = _exits(node.body)
-            self.loops[id(node)] = LoopInfo(header, self._assigned(node), has_break, has_return)
+            info = self.loops[id(node)] = LoopInfo(header, self._assigned(node), has_break, has_return)
+            self._loops.append((node, info))
         # A variable that only the loop's target assigns is not needed before it, unless after it.
         return header | (self._uses(node.iter) if is_for else 0)  # type: ignore[union-attr]
 
@@ -158,9 +171,6 @@ class Liveness:
                     mask |= self.bit(part.id)
             elif isinstance(part, (ast.Subscript, ast.Attribute)) and isinstance(part.ctx, ast.Store):
                 mask |= self._root(part)
-            elif isinstance(part, ast.Call):
-                for changed in updated_arguments(part).values():
-                    mask |= self._root(changed)
         return mask
 
     def _root(self, node: ast.expr) -> int:
@@ -171,23 +181,6 @@ class Liveness:
                 return self.bit(name)
             node = node.value
         return self.bit(node.id) if isinstance(node, ast.Name) else 0
-
-
-def updated_arguments(node: ast.Call) -> dict[str, ast.expr]:
-    """The arguments that a call may change, by parameter: it looks like a call of a built-in that changes them."""
-    function = node.func
-    name = (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    )
-    builtin = BUILTINS.get(name)
-    found: dict[str, ast.expr] = {}
-    for candidate in builtin.candidates if builtin is not None else ():
-        for parameter in candidate.updates:
-            position = candidate.parameter_names.index(parameter)
-            if position < len(node.args):
-                found[parameter] = node.args[position]
-            found.update({k.arg: k.value for k in node.keywords if k.arg == parameter})
-    return found
 
 
 def adjoint_name(node: ast.AST) -> str:
