@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -24,7 +25,10 @@ def empty_cache() -> Iterator[str]:
 def run_script(name: str, *arguments: str) -> float:
     """The number that ``benchmarks/scripts/<name>.py`` prints. Raises CalledProcessError if it fails."""
     command = [sys.executable, "-m", f"benchmarks.scripts.{name}", *arguments]
-    return float(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    # Byte code is kept, as it is for an installed package.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return float(done.stdout)
 
 
 def median_with_empty_caches(name: str, *arguments: str, repeats: int = REPEATS) -> float:

@@ -10,7 +10,7 @@ from benchmarks.processes import REPEATS, median_with_empty_caches, median_with_
 
 @measurement("import treadle, beyond NumPy", "s", 0.25)
 def import_time() -> float:
-    run_script("import_time")  # writes the byte code
+    run_script("import_time")  # writes byte code
     return statistics.median(run_script("import_time") for _ in range(REPEATS))
 
 
