@@ -60,15 +60,16 @@ def slices(a: wp.array(dtype=float), b: wp.array(dtype=float, ndim=2), out: wp.a
     out[11] = c[0, 1]
     out[12] = float(c.shape[0] * 10 + c.shape[1])
     c[0, 0] = 77.0
+    out[13] = total(b[:, n]) + b[:, 1][1] * 100.0 + total(b[1:, n - 1]) * 10000.0
 
 
 def test_slices() -> None:
     a = np.arange(1, 7, dtype=np.float32)
     b = np.arange(6, dtype=np.float32).reshape(2, 3) * 10
-    out = np.zeros(13, np.float32)
+    out = np.zeros(14, np.float32)
     expected = [
         a[1:4].sum(), a[:-1].sum(), a[-2:].sum(), a[::2].sum(), a[2:].sum(), a[-2:].sum(), b[1, 1:].sum(), b[0].sum(),
-        a.sum() + 600, 0, a[-1:0:-2].sum(), b[1, 1], 12,
+        a.sum() + 600, 0, a[-1:0:-2].sum(), b[1, 1], 12, b[:, 2].sum() + b[1, 1] * 100 + b[1, 1] * 10000,
     ]  # fmt: skip
     launch(slices, 1, a, b, out, 2)
     assert out.tolist() == expected

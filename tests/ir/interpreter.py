@@ -275,9 +275,11 @@ def _shape(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[Any
 
 def _view(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[Any]:
     handle, *indices = operands
-    fixed = len(indices)
-    address = _element(op, handle, indices)
-    return [Handle(address, handle.shape[fixed:], handle.strides[fixed:], handle.owner)]
+    start = op.attributes.get("axis", 0)
+    stop = start + len(indices)
+    address = _element(op, handle, [0] * start + indices) if all(handle.shape[:start]) else handle.address
+    shape, strides = (t[:start] + t[stop:] for t in (handle.shape, handle.strides))
+    return [Handle(address, shape, strides, handle.owner)]
 
 
 def _slice(m: _Machine, op: Op, operands: list[Any], values: Values) -> list[Any]:

@@ -126,9 +126,23 @@ def _emit_shape(e: FunctionEmitter, op: Op) -> None:
 def _emit_view(e: FunctionEmitter, op: Op) -> None:
     array, *indices = op.operands
     handle: Handle = e.values[array]
+    axis = op.attributes.get("axis", 0)
+    if axis:
+        _emit_inner_view(e, op, handle, axis)
+        return
     data, fixed = e.element(array, indices), len(indices)
     rest = None if handle.strides is None else handle.strides[fixed:]
     e.values[op.result] = Handle(data, handle.extents[fixed:], rest)
+
+
+def _emit_inner_view(e: FunctionEmitter, op: Op, handle: Handle, axis: int) -> None:
+    """A view that keeps axes before those that it fixes."""
+    array, *indices = op.operands
+    steps, data = strides(e, handle, array.type), handle.data  # type: ignore[arg-type]
+    for k, index in enumerate(indices):
+        data = e.offset(data, e.assign(f"mul nsw i64 {e.index(index)}, {steps[axis + k]}"))
+    kept = [k for k in range(len(steps)) if not axis <= k < axis + len(indices)]
+    e.values[op.result] = Handle(data, tuple(handle.extents[k] for k in kept), tuple(steps[k] for k in kept))
 
 
 def _emit_slice(e: FunctionEmitter, op: Op) -> None:

@@ -26,9 +26,10 @@ from treadle.language.errors import (
     CompileError,
     TypeMismatchError,
     UnknownNameError,
-    UnsupportedError,
 )
 from treadle.types import scalars
+from treadle.types.arrays import array_type
+from treadle.types.storage import ArrayRef
 
 
 def subscript(ctx: Context, node: ast.Subscript) -> Place:
@@ -171,12 +172,21 @@ def _slice_array(ctx: Context, base: ArrayPlace, parts: list[ast.expr], node: as
     slices = parts[leading:]
     if len(slices) > view.type.ndim:
         raise ctx.error(node, f"too many indices for {base.text}", TypeMismatchError)
-    leaf = view.leaf
-    for axis, part in enumerate(slices):
-        if not isinstance(part, ast.Slice):
-            raise ctx.error(part, "in a kernel, the indices of an array must come before its slices", UnsupportedError)
-        leaf = _slice(ctx, leaf, axis, part)
-    return ArrayPlace(ctx, Typed(view.type, (leaf,)), [], node)
+    leaf, axis = view.leaf, 0
+    for part in slices:
+        if isinstance(part, ast.Slice):
+            leaf = _slice(ctx, leaf, axis, part)
+            axis += 1
+        else:
+            index = index_of(ctx, ctx.value(part), part)
+            debug.check_indices(ctx, _array(view.type.dtype, leaf), [index], axis, base.text, node)
+            leaf = ctx.emit("view", leaf, index, axis=axis)
+    return ArrayPlace(ctx, _array(view.type.dtype, leaf), [], node)
+
+
+def _array(dtype: Any, leaf: IRValue) -> Typed:
+    assert isinstance(leaf.type, ArrayRef)
+    return Typed(array_type(dtype, leaf.type.ndim), (leaf,))
 
 
 def _slice(ctx: Context, array: IRValue, axis: int, node: ast.Slice) -> IRValue:

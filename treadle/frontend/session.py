@@ -35,6 +35,7 @@ from treadle.types.layout import leaves
 from treadle.types.storage import Aggregate, ArrayRef
 
 _MOST_ATTEMPTS = 100
+_DEEPEST = 100  # calls in calls: generic functions may call themselves with ever new types
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Session:
         self.name = name
         self.options = options
         self._instances: dict[Any, FunctionInstance] = {}
-        self._stack: list[Body] = []
+        self._stack: list[Any] = []
 
     def instance(self, body: Body, arguments: Sequence[Value]) -> FunctionInstance:
         """The function for arguments of these types, and with these compile-time objects.
@@ -73,9 +74,9 @@ class Session:
         store = _SHARED if shared else self._instances
         found = store.get(key)
         if found is None:
-            if body in self._stack:
+            if key in self._stack or len(self._stack) > _DEEPEST:
                 raise UnsupportedError(f"kernels have no recursion, and {body.name} calls itself", body.place)
-            self._stack.append(body)
+            self._stack.append(key)
             try:
                 found = store[key] = self._build(body, arguments)
             finally:

@@ -72,7 +72,8 @@ class Source:
         return Liveness(self.tree)
 
 
-_CACHE: dict[tuple[str, int, python_types.CodeType], Source] = {}
+# By the identity of the code object, which ``Source`` keeps alive: code objects of different sources can be equal.
+_CACHE: dict[int, Source] = {}
 
 
 def source_of(python: python_types.FunctionType) -> Source:
@@ -81,11 +82,9 @@ def source_of(python: python_types.FunctionType) -> Source:
     Raises:
         SourceError: it cannot be read.
     """
-    code = python.__code__
-    key = (code.co_filename, code.co_firstlineno, code)
-    found = _CACHE.get(key)
+    found = _CACHE.get(id(python.__code__))
     if found is None:
-        found = _CACHE[key] = _read(python)
+        found = _CACHE[id(python.__code__)] = _read(python)
     return found
 
 
@@ -107,7 +106,8 @@ def _read(python: python_types.FunctionType) -> Source:
         block = lines[first - 1 : end]
         tree = _parse(block, first)
         if tree is not None:
-            if tree.name != code.co_name:
+            arguments = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
+            if tree.name != code.co_name or tuple(arguments) != code.co_varnames[: len(arguments)]:
                 break
             return Source(code, first, block, tree)
     raise SourceError(f"the source of {python.__name__} has changed since it was imported", place)

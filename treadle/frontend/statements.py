@@ -199,8 +199,8 @@ def _checked(ctx: Context, value: Value, expected: Any, node: ast.Return) -> Val
 
 @statement(ast.Assign)
 def assign(ctx: Context, node: ast.Assign) -> None:
-    first = node.targets[0]
-    if isinstance(first, (ast.Tuple, ast.List)):
+    first, call = node.targets[0], node.value
+    if isinstance(first, (ast.Tuple, ast.List)) and isinstance(call, ast.Call) and not call.args:
         ctx.unpacked = len(first.elts)
     try:
         value = ctx.value(node.value)
