@@ -283,6 +283,28 @@ class CompiledKernel:
                     self._logged = self._generate(function, key, {})
         return self._logged
 
+    # Other functions made from the kernel.
+
+    def derived_key(self, purpose: str) -> Optional[str]:
+        """A name for what is made from the kernel for a purpose, the same in every process; None if there is none."""
+        return self._key(purpose)
+
+    def derive(
+        self, purpose: str, types: list[StorageType], make: Callable[[], tuple[Function, dict[str, Any]]]
+    ) -> tuple[Executable, dict[str, Any]]:
+        """Machine code of a function made from the kernel, and what is known of it, from the cache if it is there.
+
+        ``purpose`` tells it from others. ``types`` are those of its parameters. ``make`` returns the function, ready
+        for code generation, and facts that JSON can hold.
+        """
+        with _lock:
+            key = self._key(purpose)
+            entry = cache.load(key) if key else None
+            if entry is not None:
+                return self._link(entry, types), entry.metadata
+            function, facts = make()
+            return self._generate(function, key, facts), facts
+
     # Shared.
 
     def _parameter_types(self) -> list[StorageType]:

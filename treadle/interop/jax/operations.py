@@ -1,0 +1,128 @@
+"""A program applied to arrays of known shapes, as a function of JAX that can be differentiated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import jax
+
+from treadle.interop.jax.handler import call_words
+from treadle.interop.jax.programs import Parameter, Program, Role
+from treadle.interop.jax.targets import target
+from treadle.interop.jax.varying import aligned, result_type
+from treadle.runtime.execution import padded
+from treadle.types.storage import ArrayRef
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an operation is called. ``extents``: of the launch."""
+
+    extents: Shape
+    vmap_method: str
+    has_side_effect: bool
+
+
+class Operation:
+    """A program with everything that is known when it is traced.
+
+    ``shapes``: the foreign shape of each array and traced parameter of the kernel. ``values``: the leaf values of each
+    static one. Both by label.
+    """
+
+    def __init__(
+        self, program: Program, shapes: Mapping[str, Shape], values: Mapping[str, Sequence[Any]], settings: Settings
+    ) -> None:
+        self.program = program
+        self.shapes = shapes
+        self.values = values
+        self.settings = settings
+        self.words = self._words()
+        self.aliases = self._aliases()
+        self.function = self._differentiable() if any(p.is_float for p in program.operands) else self.call
+        self.apply: Callable[..., list[Any]] = jax.jit(self.function, inline=True)
+        """Takes the operands, and returns all results."""
+
+    def shape(self, parameter: Parameter) -> Shape:
+        """The foreign shape of a parameter."""
+        return self.shapes[parameter.origin]
+
+    def _words(self) -> Any:
+        leaves: list[Any] = []
+        for p in self.program.parameters:
+            if p.is_array:
+                extents = self.shape(p)[: p.ndim] if p.ndim else (p.count,)
+                leaves += [0, *extents, *(0 for _ in extents)]  # no strides: all arrays are contiguous
+            elif p.role is Role.STATIC:
+                leaves += self.values[p.label]
+            else:
+                leaves += [bytes(t.size) if _is_aggregate(t) else 0 for t in p.types]
+        extents = self.settings.extents
+        packed = self.program.executable.pack(*padded(extents), *leaves)
+        operands = [self._nbytes(p) for p in self.program.operands]
+        results = [self._nbytes(p) for p in self.program.results]
+        zeros = [
+            0 if p.role is Role.UPDATED or (p.covered and self.shape(p)[: p.ndim] == extents) else size
+            for p, size in zip(self.program.results, results)
+        ]
+        return call_words(self.program, packed, math.prod(extents), operands, results, zeros)
+
+    def _nbytes(self, parameter: Parameter) -> int:
+        return math.prod(self.shape(parameter)) * parameter.dtype.itemsize
+
+    def _aliases(self) -> dict[int, int]:
+        """Which operands XLA may lend to results. With "expand_dims" their shapes may differ, and the handler copies."""
+        if self.settings.vmap_method == "expand_dims":
+            return {}
+        results = {p.label: k for k, p in enumerate(self.program.results)}
+        return {k: results[p.label] for k, p in enumerate(self.program.operands) if p.role is Role.UPDATED}
+
+    def call(self, *operands: Any) -> list[Any]:
+        """Run the program. No derivative passes through this."""
+        operands, varying = aligned(operands)
+        call = jax.ffi.ffi_call(
+            target(self.program),
+            [result_type(self.shape(p), p.dtype, varying) for p in self.program.results],
+            has_side_effect=self.settings.has_side_effect,
+            vmap_method=self.settings.vmap_method,
+            input_output_aliases=self.aliases,
+        )
+        return list(call(*operands, words=self.words))
+
+    def _differentiable(self) -> Callable[..., list[Any]]:
+        function = jax.custom_vjp(lambda *operands: self.call(*operands))
+
+        def forward(*operands: Any) -> tuple[list[Any], list[Any]]:
+            results = function(*operands)
+            known = {("operand", p.label): v for p, v in zip(self.program.operands, operands)}
+            known |= {("result", p.label): v for p, v in zip(self.program.results, results)}
+            sources = self.program.derivative.sources
+            return results, [known[s.kind, s.label] for s in sources if s.kind != "cotangent"]
+
+        def backward(kept: list[Any], cotangents: list[Any]) -> tuple[Any, ...]:
+            derivative = self.program.derivative
+            incoming = {p.label: g for p, g in zip(self.program.results, cotangents)}
+            saved = iter(kept)
+            operands = [incoming[s.label] if s.kind == "cotangent" else next(saved) for s in derivative.sources]
+            results = dict(zip([p.label for p in derivative.program.results], self.derivative.apply(*operands)))
+            found = derivative.gradients
+            return tuple(results[found[p.label]] if p.label in found else None for p in self.program.operands)
+
+        function.defvjp(forward, backward)
+        return function
+
+    @cached_property
+    def derivative(self) -> Operation:
+        """The operation that computes the gradients of the operands."""
+        settings = replace(self.settings, has_side_effect=False)
+        return Operation(self.program.derivative.program, self.shapes, self.values, settings)
+
+
+def _is_aggregate(type_: Any) -> bool:
+    return hasattr(type_, "count") and not isinstance(type_, ArrayRef)
