@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from treadle.errors import ArrayError
-from treadle.runtime import copying, dlpack, elements, hostdata, members, memory, shapes
+from treadle.runtime import capturing, copying, dlpack, elements, hostdata, members, memory, shapes
 from treadle.runtime.device import CPU, Device, DeviceLike, get_device
 from treadle.runtime.elements import Host
 from treadle.runtime.memory import Allocation
@@ -399,6 +400,13 @@ class array(metaclass=ArrayMeta):
         self.check_writable()
         if active.recorder is not None:
             active.recorder.record_fill(self)
+        if capturing.active.capture is None:
+            self._fill(raw, value)
+        else:
+            capturing.perform(partial(self._fill, raw, value))
+
+    def _fill(self, raw: Any, value: Any) -> None:
+        """Write ``raw``, which ``value`` is in memory, to all elements."""
         host = self.host()
         host[...] = raw
         if isinstance(self.dtype, StructMeta) and members.paths(self.dtype) and isinstance(value, self.dtype):
@@ -623,13 +631,16 @@ def _from_data(self: array, data: Any, dtype: Any, extents: Extents | None, copy
             count = host.size // math.prod(layout.shape)
             raise ArrayError(f"data of {count} elements cannot be an array of shape {extents}") from None
     shape = shapes.normalize_shape(host.shape[: host.ndim - len(layout.shape)])
-    if copy or not host.flags.aligned or not _components_contiguous(host, layout):
+    copied = copy or not host.flags.aligned or not _components_contiguous(host, layout)
+    if copied:
         _fill_slots(self, *new_layout(dtype, shape))
         self.host()[...] = host
     else:
         shared = wrap_host(host, dtype)
         _fill_slots(self, shared.allocation, shared.ptr, dtype, shape, shared.strides, shared.is_contiguous)
     _keep_members(self, data)
+    if capturing.active.capture is not None and copied:
+        capturing.repeat(partial(np.copyto, self.host(), self.host().copy()))
 
 
 def _components_contiguous(host: Host, layout: elements.ElementLayout) -> bool:

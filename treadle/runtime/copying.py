@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from treadle.errors import ArrayError
-from treadle.runtime import elements, members
+from treadle.runtime import capturing, elements, members
 from treadle.runtime.recording import active
 from treadle.types import StructMeta
 
@@ -15,12 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["copy"]
 
 
-def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0) -> None:
+def copy(
+    dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None
+) -> None:
     """Copy elements of ``src`` to ``dest``, both arrays or indexed arrays. Recorded on a tape.
 
     Elements are counted in C order, beginning at the offsets; ``count=0`` means all of ``src`` after its offset. An
     array of scalars can be copied to one of vectors of the same scalars, and the other way round; offsets and
-    ``count`` are then in elements of ``src``, except ``dest_offset``. Raises TypeError for other differences
+    ``count`` are then in elements of ``src``, except ``dest_offset``. ``stream`` is accepted for programs written for
+    CUDA. Raises TypeError for other differences
     in dtype, ValueError for a copy beyond the end and for shapes that do not fit: where an array with several
     dimensions is not contiguous, both must have the same shape and are copied whole.
     """
@@ -43,7 +49,10 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
 
 def transfer(dest: array, src: Any) -> None:
     """Copy all elements to an array of the same shape and dtype, unrecorded. The two may overlap."""
-    dest.host()[...] = src.host()
+    if capturing.active.capture is None:
+        dest.host()[...] = src.host()
+    else:
+        capturing.perform(partial(np.copyto, dest.host(), src.host()))
     if isinstance(src.dtype, StructMeta) and members.paths(src.dtype):
         dest.allocation.keep_all(src.allocation)
 
@@ -89,6 +98,10 @@ def _copy_indexed(dest: Any, src: Any, dest_offset: int, src_offset: int, count:
     if active.recorder is not None:
         refuse_gradient(dest, src)
         active.recorder.mark_write(dest.data if hasattr(dest, "indices") else dest)
+    capturing.perform(partial(_gather_or_scatter, dest, src))
+
+
+def _gather_or_scatter(dest: Any, src: Any) -> None:
     if hasattr(dest, "indices"):
         dest.write_host(src.host())
     else:

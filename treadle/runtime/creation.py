@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from treadle.errors import ArrayError
-from treadle.runtime import elements, hostdata
+from treadle.runtime import capturing, elements, hostdata
 from treadle.runtime.array import array, clone, make, new_layout, wrap_host
 from treadle.runtime.device import DeviceLike, get_device
 from treadle.runtime.shapes import normalize_shape
@@ -95,8 +96,15 @@ def full(
     A sequence of numbers is a vector, one of rows a matrix. Otherwise as ``empty``.
     """
     result = _new(shape, _dtype_of(value) if dtype is Any else dtype, device, requires_grad, retain_grad)
-    result.host()[...] = elements.to_raw(result.dtype, value)
+    _fill_new(result, value)
     return result
+
+
+def _fill_new(result: array, value: Any) -> None:
+    raw = elements.to_raw(result.dtype, value)
+    result.host()[...] = raw
+    if capturing.active.capture is not None:
+        capturing.repeat(partial(result.host().__setitem__, ..., raw))
 
 
 def _dtype_of(value: Any) -> Any:
@@ -162,7 +170,7 @@ def full_like(
 ) -> array:
     """A new array whose elements are all ``value``, otherwise as ``empty_like``."""
     result = _new_like(src, device, requires_grad, retain_grad, zero=False)
-    result.host()[...] = elements.to_raw(result.dtype, value)
+    _fill_new(result, value)
     return result
 
 

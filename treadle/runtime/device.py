@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import platform
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treadle.runtime.streams import Stream
 
 __all__ = [
     "CPU",
@@ -57,6 +60,25 @@ class Device:
         """The bytes of physical memory that are free; 0 where the system does not tell."""
         return _memory_pages("SC_AVPHYS_PAGES")
 
+    @property
+    def stream(self) -> Stream:
+        """The current stream of the device."""
+        return _streams().get_stream(self)
+
+    def set_stream(self, stream: Stream, sync: bool = True) -> None:
+        """Make ``stream`` the current one. Raises TreadleError for a stream of another device."""
+        _streams().set_stream(stream, self, sync)
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether the device has a current stream: always."""
+        return True
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether this thread captures a graph."""
+        return self.stream.is_capturing
+
     def can_access(self, other: DeviceLike) -> bool:
         """Whether kernels on this device can use the memory of ``other``."""
         return self is get_device(other)
@@ -77,6 +99,12 @@ class Device:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (get_device, (self.alias,))
+
+
+def _streams() -> Any:
+    from treadle.runtime import streams  # they belong to devices, so they come after them
+
+    return streams
 
 
 def _memory_pages(name: str) -> int:

@@ -6,12 +6,14 @@ import ctypes
 import math
 import threading
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Optional
 
 import numpy as np
 
 from treadle.codegen.worker import Worker, failure_text
 from treadle.errors import KernelError
+from treadle.runtime import capturing
 from treadle.runtime.compiler import Executable
 
 
@@ -34,9 +36,14 @@ class LaunchLog:
 
 
 def run(
-    executable: Executable, kernel: Any, extents: tuple[int, ...], values: list[Any], log: Optional[LaunchLog] = None
+    executable: Executable,
+    kernel: Any,
+    extents: tuple[int, ...],
+    values: list[Any],
+    log: Optional[LaunchLog] = None,
+    owners: Any = None,
 ) -> None:
-    """Run all threads of a launch. ``log``: what the adjoint of a launch reads.
+    """Run all threads of a launch. ``log``: what the adjoint of a launch reads. ``owners``: of the memory in ``values``.
 
     Raises:
         KernelError: an assertion failed in one of them.
@@ -44,10 +51,18 @@ def run(
     total = math.prod(extents)
     if total:
         packed = executable.pack(*padded(extents), *values)
-        if log is None:
-            run_packed(executable, kernel, packed, total)
+        if capturing.active.capture is not None:
+            step = partial(_run_now, executable, kernel, packed, total, log)
+            capturing.perform(step, owners)
         else:
-            _run_reading(executable, kernel, packed, total, log)
+            _run_now(executable, kernel, packed, total, log)
+
+
+def _run_now(executable: Executable, kernel: Any, packed: bytes, total: int, log: Optional[LaunchLog]) -> None:
+    if log is None:
+        run_packed(executable, kernel, packed, total)
+    else:
+        _run_reading(executable, kernel, packed, total, log)
 
 
 def padded(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -63,10 +78,18 @@ def run_packed(executable: Executable, kernel: Any, arguments: bytes, total: int
         raise _failure(executable, kernel, worker)
 
 
-def run_logging(executable: Executable, kernel: Any, extents: tuple[int, ...], values: list[Any]) -> LaunchLog:
-    """As ``run``, for a kernel that logs; returns the log."""
-    total = math.prod(extents)
-    log = LaunchLog(np.zeros(0, np.int64), np.zeros(total, np.int64))
+def run_logging(
+    executable: Executable, kernel: Any, extents: tuple[int, ...], values: list[Any], owners: Any = None
+) -> LaunchLog:
+    """As ``run``, for a kernel that logs; returns the log, which is filled when the kernel has run."""
+    log = LaunchLog(np.zeros(0, np.int64), np.zeros(math.prod(extents), np.int64))
+    capturing.perform(partial(_run_logging_now, executable, kernel, extents, values, log), owners)
+    return log
+
+
+def _run_logging_now(
+    executable: Executable, kernel: Any, extents: tuple[int, ...], values: list[Any], log: LaunchLog
+) -> None:
     fields = _local.worker.fields
     fields.launch_log_top = 0
     fields.launch_log_table = log.table.ctypes.data
@@ -74,7 +97,6 @@ def run_logging(executable: Executable, kernel: Any, extents: tuple[int, ...], v
     if fields.launch_log_top:
         raw = (ctypes.c_int64 * (fields.launch_log_top // 8)).from_address(fields.launch_log)
         log.words = np.array(raw, np.int64)
-    return log
 
 
 def _run_reading(executable: Executable, kernel: Any, arguments: bytes, total: int, log: LaunchLog) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from treadle.errors import ArrayError
-from treadle.runtime import copying, elements
+from treadle.runtime import capturing, copying, elements
 from treadle.runtime.array import array, is_data, is_index_array, make, new_layout
 from treadle.runtime.device import Device
 from treadle.runtime.elements import Host
@@ -113,7 +114,8 @@ class indexedarray:
     def _gather(self) -> array:
         """A contiguous copy without gradient, unrecorded."""
         result = make(*new_layout(self.dtype, self.shape))
-        copying.transfer(result, self)
+        result.host()[...] = self.host()
+        result.allocation.keep_all(self.allocation)
         return result
 
     def contiguous(self) -> array:
@@ -130,7 +132,7 @@ class indexedarray:
         if active.recorder is not None:
             copying.refuse_gradient(self)
             active.recorder.mark_write(self.data)
-        self.write_host(raw)
+        capturing.perform(partial(self.write_host, raw))
 
     def zero_(self) -> None:
         """Set the selected elements to zero."""

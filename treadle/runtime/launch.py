@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Optional
 
 from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
+from treadle.runtime import capturing
 from treadle.runtime.array import array
 from treadle.runtime.binding import MAX_EXTENT, Binding, as_array, bind, launch_extents, leaf_label
 from treadle.runtime.compiler import Executable, Request
@@ -70,14 +72,15 @@ def launch(
         refuse_lost(binding, request)
         executable, values = adjoint_call(binding, request, gradients)
     else:
+        gradients = None
         executable, values = binding.compiled.forward, binding.values
     if record_cmd:
-        return Command(kernel, extents, [*inputs, *outputs], executable, values, binding)
+        return Command(kernel, extents, [*inputs, *outputs], executable, values, binding, gradients)
     recorder = active.recorder
     if recorder is not None and record_tape and not adjoint:
         recorder.record_binding(binding, extents, inputs, outputs).run_forward()
     else:
-        run(executable, kernel, extents, values)
+        run(executable, kernel, extents, values, None, (binding, gradients))
     return None
 
 
@@ -198,12 +201,14 @@ class Command:
         executable: Executable,
         values: list[Any],
         binding: Binding,
+        gradients: Any = None,
     ) -> None:
         self.kernel = kernel
         self._extents = extents
         self._arguments = arguments
         self._executable = executable
         self._binding = binding
+        self._gradients = gradients  # the packed arguments refer to their memory
         self._pack(values)
 
     def _pack(self, values: list[Any]) -> None:
@@ -245,5 +250,10 @@ class Command:
 
     def launch(self, stream: Any = None) -> None:
         """Run the command."""
-        if self._total:
+        if not self._total:
+            return
+        if capturing.active.capture is None:
             run_packed(self._executable, self.kernel, self._packed, self._total)
+        else:
+            step = partial(run_packed, self._executable, self.kernel, self._packed, self._total)
+            capturing.perform(step, (self._binding, self._gradients))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+
+from treadle.runtime import capturing
 
 # A cache line, and the widest SIMD register.
 ALIGNMENT = 64
@@ -62,6 +65,8 @@ class Allocation:
 def allocate(nbytes: int, zero: bool = False) -> Allocation:
     """``nbytes`` of new memory, aligned to ``ALIGNMENT``; zeroed if asked. Raises MemoryError."""
     block = (np.zeros if zero else np.empty)(nbytes + ALIGNMENT, np.uint8)
+    if zero:
+        capturing.repeat(partial(block.fill, 0))
     address = address_of(block)
     return Allocation(address + -address % ALIGNMENT, nbytes, block)
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from treadle.runtime import capturing
 from treadle.runtime.array import array
 from treadle.types import bfloat16_bits, bfloat16_values, scalars
 
 
 def accumulate(target: array, gradient: array) -> None:
     """``target += gradient``, for arrays of one shape and dtype; members that are not floats are left alone."""
-    _add(target.dtype, target.numpy(), gradient.numpy())
+    capturing.perform(partial(_add, target.dtype, target.numpy(), gradient.numpy()))
 
 
 def _add(dtype: Any, target: np.ndarray[Any, Any], gradient: np.ndarray[Any, Any]) -> None:

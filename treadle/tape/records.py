@@ -11,6 +11,7 @@ from treadle.errors import OverwriteError
 from treadle.runtime.array import array
 from treadle.runtime.binding import Binding
 from treadle.runtime.compiler import Adjoint, Request
+from treadle.runtime.creation import clone
 from treadle.runtime.execution import LaunchLog, run, run_logging
 from treadle.runtime.launch import adjoint_call, adjoint_request, overlaps, own_gradients
 from treadle.tape.accumulation import accumulate
@@ -82,9 +83,9 @@ class LaunchRecord(Record):
         """Run the kernel, keeping what its atomics return if the adjoint reads it."""
         compiled = self.binding.compiled
         if self.adjoint is not None and self.adjoint.reads_log:
-            self.log = run_logging(compiled.logged_forward(), self.kernel, self.extents, self.binding.values)
+            self.log = run_logging(compiled.logged_forward(), self.kernel, self.extents, self.binding.values, self.binding)
         else:
-            run(compiled.forward, self.kernel, self.extents, self.binding.values)
+            run(compiled.forward, self.kernel, self.extents, self.binding.values, None, self.binding)
 
     def backward(self, state: BackwardPass) -> None:
         gradients = own_gradients(self.binding.arrays)
@@ -103,7 +104,7 @@ class LaunchRecord(Record):
         for label, descriptor in self._saved_descriptors(request, copies).items():
             start, length = self.binding.positions[label]
             values[start : start + length] = descriptor
-        run(executable, self.kernel, self.extents, values, self.log)
+        run(executable, self.kernel, self.extents, values, self.log, (self, gradients, kept, copies))
 
     def _check_late(self, request: Request, state: BackwardPass) -> None:
         """Arrays have a gradient now that had none when the launch was recorded, so what they held was not kept.
@@ -163,9 +164,16 @@ class CopyRecord(Record):
         gradient = self.dest.grad
         if gradient is None:
             return
-        if self.src.grad is not None:
-            accumulate(self.src.grad, gradient)
         state.retained.keep(self.dest)
+        target = self.src.grad
+        if target is not None and overlaps(target, gradient):
+            # A copy within one array: what was overwritten loses its gradient before what was read gains any.
+            incoming = clone(gradient, requires_grad=False)
+            gradient.zero_()
+            accumulate(target, incoming)
+            return
+        if target is not None:
+            accumulate(target, gradient)
         gradient.zero_()
 
 

@@ -7,13 +7,16 @@ write to each element consumed is put back at the end of the backward pass.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from treadle.ad.memory import NOT_KEPT
+from treadle.runtime import capturing
 from treadle.runtime.array import array
 from treadle.runtime.creation import empty_like
+from treadle.runtime.elements import Host
 from treadle.types import scalars
 
 
@@ -38,7 +41,7 @@ class Retained:
         if id(a) not in self._kept:
             kept = empty_like(a.grad)
             bits, marker = _bits(kept)
-            bits.fill(marker)
+            capturing.perform(partial(bits.fill, marker))
             self._kept[id(a)] = (a, kept)
         return self._kept[id(a)][1]
 
@@ -49,7 +52,7 @@ class Retained:
             assert a.grad is not None
             bits, marker = _bits(kept)
             gradient, _ = _bits(a.grad)
-            np.copyto(bits, gradient, where=bits == marker)
+            capturing.perform(partial(_copy_marked, bits, gradient, marker))
 
     def restore(self) -> None:
         """Put the kept gradients back, once all records have run."""
@@ -57,7 +60,15 @@ class Retained:
             assert a.grad is not None
             bits, marker = _bits(kept)
             gradient, _ = _bits(a.grad)
-            np.copyto(gradient, bits, where=bits != marker)
+            capturing.perform(partial(_copy_unmarked, gradient, bits, marker))
+
+
+def _copy_marked(bits: Host, gradient: Host, marker: int) -> None:
+    np.copyto(bits, gradient, where=bits == marker)
+
+
+def _copy_unmarked(gradient: Host, bits: Host, marker: int) -> None:
+    np.copyto(gradient, bits, where=bits != marker)
 
 
 def _is_plain(dtype: Any) -> bool:

@@ -12,10 +12,12 @@ import ctypes
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Optional
 
 import numpy as np
 
+from treadle.runtime import capturing
 from treadle.runtime.array import array
 from treadle.runtime.launch import overlaps
 
@@ -33,13 +35,13 @@ class Snapshot:
     def of(cls, start: int, end: int) -> Snapshot:
         """A copy of what is there now."""
         data = aligned_bytes(end - start, start)
-        ctypes.memmove(data.ctypes.data, start, end - start)
+        capturing.perform(partial(ctypes.memmove, data.ctypes.data, start, end - start), data)
         return cls(start, data)
 
     def copy(self) -> Snapshot:
         """A second copy, to be written to."""
         data = aligned_bytes(self.data.size, self.start)
-        data[:] = self.data
+        capturing.perform(partial(np.copyto, data, self.data))
         return Snapshot(self.start, data)
 
     def holds(self, a: array) -> bool:
