@@ -7,7 +7,7 @@ Calling a scalar type (``int8(x)``) is the explicit conversion, which truncates 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,3 +138,15 @@ def from_storage(dtype: Any, raw: Any) -> Any:
 def to_storage(dtype: Any, value: Any) -> Any:
     """What to write into a NumPy array of ``dtype`` for the Python number ``value``."""
     return bfloat16_from_float(value) if dtype is scalars.bfloat16 else value
+
+
+def dtype_of(values: Sequence[Any], dtype: Any) -> Any:
+    """The scalar type of components: ``dtype`` if it is given, else that of the first; float for Python floats."""
+    if dtype is not Any:
+        return dtype
+    first = values[0]
+    if hasattr(first, "dtype") and not isinstance(first, np.generic):
+        return first.dtype  # a composite
+    if isinstance(first, np.generic):
+        return getattr(scalars, first.dtype.name, float)
+    return float if any(isinstance(v, float) for v in values) else type(first) if type(first) in (int, bool) else float

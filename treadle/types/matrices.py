@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from treadle.types.composites import Composite, Data, data_from, kind_of, make, matmul, mismatch, wrap
-from treadle.types.convert import is_sequence
+from treadle.types.convert import dtype_of, is_number, is_sequence
 
 
 @kind_of("mat")
@@ -107,12 +107,17 @@ def mismatch_of_extents(left: Matrix, right: Composite) -> TypeError:
     return mismatch(left, right, "*")
 
 
-def matrix(shape: Any = (Any, Any), dtype: Any = Any) -> Any:
-    """The type of matrices of ``shape`` (rows, columns) and ``dtype``.
+def matrix(*arguments: Any, shape: Any = (Any, Any), dtype: Any = Any) -> Any:
+    """The type of matrices of ``shape`` (rows, columns) and ``dtype``; of components, a matrix.
 
-    Any of the three may be ``Any``, and ``dtype`` also ``Int``, ``Float`` or ``Scalar``: then the result
-    is a generic type, for annotations.
+    ``matrix(shape, dtype)``: any of the three may be ``Any``, and ``dtype`` also ``Int``, ``Float`` or
+    ``Scalar``; then the result is a generic type, for annotations. ``matrix(a, b, …, shape=…)``: a value of
+    that shape from its components, row by row, which have the type of the first unless ``dtype`` is given.
     """
+    if arguments and is_number(arguments[0]):
+        return make("mat", tuple(shape), dtype_of(arguments, dtype))(*arguments)
+    if arguments:
+        shape, dtype = (*arguments, dtype)[:2]
     if shape is Any:
         shape = (Any, Any)
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from treadle.types.composites import Composite, Data, data_from, kind_of, make, mismatch, wrap
-from treadle.types.convert import is_sequence
+from treadle.types.convert import dtype_of, is_number, is_sequence
 from treadle.types.vectors import component
 
 
@@ -128,11 +128,23 @@ def _has_length(value: Any, length: int) -> bool:
     return is_sequence(value) and len(value) == length
 
 
-def quaternion(dtype: Any = Any) -> Any:
-    """The type of quaternions of ``dtype``, which may be ``Any`` or ``Float``: then a generic type."""
-    return make("quat", (4,), dtype)
+def quaternion(*arguments: Any, dtype: Any = Any) -> Any:
+    """The type of quaternions of ``dtype``, which may be ``Any`` or ``Float``: then a generic type.
+
+    Of components, or a vector and a component: a quaternion.
+    """
+    return _make_or_construct("quat", 4, arguments, dtype)
 
 
-def transformation(dtype: Any = Any) -> Any:
-    """The type of transforms of ``dtype``, which may be ``Any`` or ``Float``: then a generic type."""
-    return make("transform", (7,), dtype)
+def transformation(*arguments: Any, dtype: Any = Any) -> Any:
+    """The type of transforms of ``dtype``, which may be ``Any`` or ``Float``: then a generic type.
+
+    Of a position and a rotation, or of components: a transform.
+    """
+    return _make_or_construct("transform", 7, arguments, dtype)
+
+
+def _make_or_construct(kind: str, length: int, arguments: tuple[Any, ...], dtype: Any) -> Any:
+    if arguments and (is_number(arguments[0]) or hasattr(arguments[0], "__len__")):
+        return make(kind, (length,), dtype_of(arguments, dtype))(*arguments)
+    return make(kind, (length,), arguments[0] if arguments else dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treadle.types.composites import Composite, kind_of, make, matmul, mismatch, remainder, wrap
+from treadle.types.convert import dtype_of, is_number
 
 
 def component(index: int, name: str) -> Any:
@@ -55,13 +56,17 @@ class Vector(Composite):
         return self._by_number(other, remainder, "%", swapped=True)
 
 
-def vector(length: Any = Any, dtype: Any = Any) -> Any:
-    """The type of vectors of ``length`` components of ``dtype``.
+def vector(*arguments: Any, length: Any = Any, dtype: Any = Any) -> Any:
+    """The type of vectors of ``length`` components of ``dtype``; of components, a vector.
 
-    Either may be ``Any``, and ``dtype`` also ``Int``, ``Float`` or ``Scalar``: then the result is a
-    generic type, for annotations.
+    ``vector(length, dtype)``: either may be ``Any``, and ``dtype`` also ``Int``, ``Float`` or ``Scalar``;
+    then the result is a generic type, for annotations. ``vector(x, y, …)``: a value, whose components
+    have the type of the first unless ``dtype`` is given.
     """
-    return make("vec", (length,), dtype)
+    if arguments and (len(arguments) > 2 or any(is_number(a) for a in arguments[1:]) or type(arguments[0]) is float):
+        return make("vec", (len(arguments),), dtype_of(arguments, dtype))(*arguments)
+    named = dict(zip(("length", "dtype"), arguments))
+    return make("vec", (named.get("length", length),), named.get("dtype", dtype))
 
 
 vec = vector
