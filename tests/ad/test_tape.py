@@ -115,6 +115,26 @@ def test_several_seeds():
     check(x.grad, 32, 34)
 
 
+def test_given_gradient_of_another_shape_or_type_is_an_error():
+    x, y = floats(1, 2, 3), zeros(3)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=3, inputs=[x], outputs=[y])
+    with pytest.raises(TreadleError, match=r"\(3,\).*\(2,\)"):
+        tape.backward(grads={y: floats(1, 1, grad=False)})
+    with pytest.raises(TreadleError, match="float64.*float32"):
+        tape.backward(grads={y: wp.ones(3, dtype=wp.float64)})
+    check(x.grad, 0, 0, 0)
+
+
+def test_launch_of_no_threads():
+    x, y = floats(1, 2), zeros(2)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=0, inputs=[x], outputs=[y])
+    tape.backward(grads={y: floats(1, 1, grad=False)})
+    check(x.grad, 0, 0)
+    check(y.grad, 1, 1)
+
+
 def test_loss_of_several_elements_is_an_error():
     x, y = floats(1, 2, 3), zeros(3)
     with wp.Tape() as tape:
@@ -308,6 +328,35 @@ def test_copy_of_a_part():
     check(y.grad, 10, 0, 0)
 
 
+def test_copies_within_one_array():
+    x = floats(1, 2, 3, 4)
+    with wp.Tape() as tape:
+        wp.copy(x[1:], x[:-1])
+    tape.backward(grads={x: floats(1, 10, 100, 1000, grad=False)})
+    check(x, 1, 1, 2, 3)
+    check(x.grad, 11, 100, 1000, 0)
+
+    x = floats(1, 2, 3, 4)
+    with wp.Tape() as tape:
+        wp.copy(x[:-1], x[1:])
+        wp.copy(x, x)
+    tape.backward(grads={x: floats(1, 10, 100, 1000, grad=False)})
+    check(x, 2, 3, 4, 4)
+    check(x.grad, 0, 1, 10, 1100)
+
+
+def test_elements_set_from_python():
+    x, y = floats(1, 2, 3), zeros(3)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=3, inputs=[x], outputs=[y])
+        x[0] = 7.0
+        x[1:] = [8.0, 9.0]
+        y[2] = 0.0
+    tape.backward(grads={y: floats(1, 1, 1, grad=False), x: floats(5, 5, 5, grad=False)})
+    check(x, 7, 8, 9)
+    check(x.grad, 2, 4, 0)
+
+
 def test_assign_of_a_list_stops_the_gradient():
     x, y = floats(1, 2), zeros(2)
     with wp.Tape() as tape:
@@ -379,6 +428,29 @@ def test_requires_grad_switched_on_after_recording():
     y.requires_grad = True
     tape.backward(grads={y: floats(1, 1, grad=False)})
     check(x.grad, 2, 4)
+
+
+def test_requires_grad_switched_on_after_the_contents_were_overwritten_is_an_error():
+    x, y = floats(1, 2, grad=False), zeros(2)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=2, inputs=[x], outputs=[y])
+        wp.launch(scale, dim=2, inputs=[y, 3.0], outputs=[x])
+    x.requires_grad = True
+    with pytest.raises(OverwriteError, match="square.*x"):
+        tape.backward(grads={y: floats(1, 1, grad=False)})
+
+
+def test_gradient_replaced_or_dropped_after_recording():
+    x, y = floats(1, 2), zeros(2)
+    ones = floats(1, 1, grad=False)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=2, inputs=[x], outputs=[y])
+    x.grad = floats(100, 100, grad=False)
+    tape.backward(grads={y: ones})
+    check(x.grad, 102, 104)
+    x.requires_grad = False
+    tape.backward(grads={y: ones})
+    assert x.grad is None
 
 
 def test_retained_gradient():
@@ -509,6 +581,38 @@ def test_backward_twice_with_overwritten_memory():
         tape.zero()
 
 
+@wp.struct
+class Pair:
+    x: wp.array(dtype=float)
+    y: wp.array(dtype=float)
+
+
+@wp.kernel
+def square_in_struct(pair: Pair):
+    i = wp.tid()
+    pair.y[i] = pair.x[i] * pair.x[i]
+
+
+@wp.kernel
+def clear_in_struct(pair: Pair):
+    pair.x[wp.tid()] = 0.0
+
+
+def test_arrays_in_structs_overwritten_and_replaced():
+    pair = Pair()
+    x = pair.x = floats(1, 2)
+    y = pair.y = zeros(2)
+    with wp.Tape() as tape:
+        wp.launch(square_in_struct, dim=2, inputs=[pair])
+        wp.launch(clear_in_struct, dim=2, inputs=[pair])
+        pair.x, pair.y = floats(5, 6), zeros(2)
+        wp.launch(square_in_struct, dim=2, inputs=[pair])
+    ones = floats(1, 1, grad=False)
+    tape.backward(grads={y: ones, pair.y: ones})
+    check(x.grad, 2, 4)
+    check(pair.x.grad, 10, 12)
+
+
 # One array under two parameters: right, or an error.
 
 
@@ -587,6 +691,19 @@ def test_recurrence_in_memory():
         return (x.grad,)
 
     right_or_refused(run, (12, 8, 6))
+
+
+def test_recurrence_in_memory_played_several_times():
+    x = floats(2, 3, 4)
+    with wp.Tape() as tape:
+        for _ in range(2):
+            wp.launch(shift_in_place, dim=1, inputs=[x, 3])
+    check(x, 2, 12, 288)
+    for _ in range(3):
+        tape.zero()
+        tape.backward(grads={x: floats(0, 0, 1, grad=False)})
+        check(x.grad, 432, 192, 72)  # x[2] became x[0]³·x[1]²·x[2]
+        check(x, 2, 12, 288)
 
 
 @wp.kernel

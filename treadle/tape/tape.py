@@ -229,6 +229,10 @@ class Tape:
     def _seed(self, target: array, gradient: array) -> None:
         if target.grad is None:
             target.requires_grad = True
+        if gradient.shape != target.shape:
+            raise TreadleError(
+                f"backward: the gradient of an array of shape {target.shape} cannot have shape {gradient.shape}"
+            )
         if target.grad is not gradient:
             copy(target.grad, gradient)
 
