@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from treadle import config, frontend
 from treadle.ir import Function
 from treadle.ir.verifier import verify
 from treadle.passes import finish, prepare
-from treadle.types import leaf_values, leaves, scalars
+from treadle.types import leaf_values
 
 OPTIONS: dict[str, Any] = {name: getattr(config, name) for name in config.OPTIONS}
 
@@ -83,10 +83,3 @@ def result_type(function: Any, *types: Any) -> Any:
 def names_of(function: Function) -> list[str]:
     """The names of all ops, in program order."""
     return [op.name for op in function.body.walk()]
-
-
-def field_names(mapping: Mapping[str, Any]) -> list[str]:
-    return list(mapping)
-
-
-__all__ = ["OPTIONS", "agrees", "build", "evaluate", "launch", "leaves", "names_of", "result_type", "scalars"]

@@ -73,9 +73,9 @@ class Context:
         return diagnostics.at(self.source, node, message, kind)
 
     def locate(self, node: Any) -> None:
-        """Ops made from now on belong to the line of ``node``."""
+        """Ops made from now on belong to the line of ``node``; those of the standard library, to the call of it."""
         location = self.builder.location
-        if location is None or location.line != node.lineno:
+        if location is not None and location.line != node.lineno:
             self.builder.location = self.source.location(node.lineno)
 
     def value(self, node: ast.expr) -> Value:

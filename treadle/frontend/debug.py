@@ -1,4 +1,7 @@
-"""The checks of debug mode: indices in range."""
+"""The checks of debug mode: indices in range.
+
+The messages do not name kernel and line, which whoever reports a failure knows.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,7 @@ def escape(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def check_indices(
-    ctx: Context, array: Typed, indices: Sequence[IRValue], first_axis: int, text: str, node: Any
-) -> None:
+def check_indices(ctx: Context, array: Typed, indices: Sequence[IRValue], first_axis: int, text: str) -> None:
     """Assert that indices lie in the extents of their axes."""
     if not is_on(ctx):
         return
@@ -33,26 +34,17 @@ def check_indices(
         inside = _inside(ctx, index, extents[axis])
         which = f" of axis {axis}" if array.type.ndim > 1 else ""
         comma = "," if len(extents) == 1 else ""
-        message = (
-            f"{escape(_where(ctx, node))}: index {{0}}{which} is out of range for the array {escape(text)} "
-            f"of shape ({shape}{comma})"
-        )
+        message = f"index {{0}}{which} is out of range for the array {escape(text)} of shape ({shape}{comma})"
         ctx.builder.op("assert", [inside, index, *extents], [], {"message": message})
 
 
-def check_component(ctx: Context, index: IRValue, extent: int, node: Any) -> None:
+def check_component(ctx: Context, index: IRValue, extent: int, text: str) -> None:
     """Assert that the run-time index of a component is in range."""
     if not is_on(ctx):
         return
     inside = _inside(ctx, index, ctx.builder.index(extent))
-    message = f"{escape(_where(ctx, node))}: index {{0}} is out of range for {extent} components"
+    message = f"index {{0}} is out of range for the {extent} components of {escape(text)}"
     ctx.builder.op("assert", [inside, index], [], {"message": message})
-
-
-def _where(ctx: Context, node: Any) -> str:
-    kernel = ctx.session.name
-    function = "" if ctx.body.name == kernel else f", function {ctx.body.name}"
-    return f"kernel {kernel}{function}, {ctx.source.file}:{node.lineno}"
 
 
 def _inside(ctx: Context, index: IRValue, extent: IRValue) -> IRValue:

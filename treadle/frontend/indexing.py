@@ -151,7 +151,7 @@ def index_array(ctx: Context, base: ArrayPlace, indices: list[IRValue], node: as
             f"{len(every)} indices for {text}, which has {array.type.ndim} dimension(s)",
             TypeMismatchError,
         )
-    debug.check_indices(ctx, array, indices, len(base.indices), base.text, node)
+    debug.check_indices(ctx, array, indices, len(base.indices), base.text)
     if len(every) == array.type.ndim:
         return ElementPlace(ctx, array.leaf, every, 0, array.type.dtype, node)
     return ArrayPlace(ctx, array, every, node)
@@ -179,7 +179,7 @@ def _slice_array(ctx: Context, base: ArrayPlace, parts: list[ast.expr], node: as
             axis += 1
         else:
             index = index_of(ctx, ctx.value(part), part)
-            debug.check_indices(ctx, _array(view.type.dtype, leaf), [index], axis, base.text, node)
+            debug.check_indices(ctx, _array(view.type.dtype, leaf), [index], axis, base.text)
             leaf = ctx.emit("view", leaf, index, axis=axis)
     return ArrayPlace(ctx, _array(view.type.dtype, leaf), [], node)
 
@@ -273,7 +273,7 @@ def _axis(ctx: Context, node: ast.expr, extent: int, type_: Any, whole: ast.Subs
     known = constant_index(value)
     if known is None:
         index = index_of(ctx, value, node)
-        debug.check_component(ctx, index, extent, whole)
+        debug.check_component(ctx, index, extent, ctx.source.segment(whole.value))
         return index
     if not -extent <= known < extent:
         raise ctx.error(whole, f"index {known} is out of range for {notation.text(type_)}", CompileError)

@@ -13,7 +13,7 @@ from treadle.frontend import components
 from treadle.frontend.components import Index
 from treadle.frontend.context import Context, expression
 from treadle.frontend.conversions import coerce, settle
-from treadle.frontend.values import Typed, Value, describe
+from treadle.frontend.values import Typed, Value
 from treadle.ir.core import Block
 from treadle.ir.core import Value as IRValue
 from treadle.language import notation
@@ -392,7 +392,3 @@ def place(ctx: Context, node: ast.expr) -> Place:
 def read(ctx: Context, node: ast.expr) -> Value:
     """An attribute or a subscript, read."""
     return place(ctx, node).get()
-
-
-def not_assignable(ctx: Context, value: Value, node: Any) -> TypeMismatchError:
-    return ctx.error(node, f"cannot assign to a part of {describe(value)}", TypeMismatchError)  # type: ignore[return-value]

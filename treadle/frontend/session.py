@@ -9,7 +9,6 @@ from typing import Any
 from treadle.frontend import derivatives
 from treadle.frontend.context import RESULT, RETURN, Context, Environment, Hint
 from treadle.frontend.conversions import settle
-from treadle.frontend.liveness import Liveness
 from treadle.frontend.source import source_of
 from treadle.frontend.statements import block
 from treadle.frontend.values import (
@@ -111,7 +110,7 @@ class Session:
     ) -> Context:
         """The state to build a function in."""
         source = source_of(body.python)
-        builder = Builder(function.body, source.location(source.tree.lineno))
+        builder = Builder(function.body, None if body.shared else source.location(source.tree.lineno))
         environment[RETURN] = FALSE
         result_type = MISSING if is_kernel else body.result
         return Context(self, body, source, builder, environment, hints, result_type, is_kernel, unroll)
@@ -282,6 +281,3 @@ def build_function(
         else:
             values.append(parameter(scratch, "", argument, [leaf.type for leaf in leaves(argument)]))
     return Session(body.name, options or {}).instance(body, values)
-
-
-__all__ = ["FunctionInstance", "Liveness", "Session", "build_function", "build_kernel"]

@@ -318,9 +318,7 @@ def assert_(ctx: Context, node: ast.Assert) -> None:
     if isinstance(condition, Constant) and condition.value:
         return
     leaf = operators.truth_leaf(ctx, condition, node.test)
-    message = (
-        f"kernel {ctx.session.name}, {ctx.source.file}:{node.lineno}: assertion failed: {ctx.source.segment(node.test)}"
-    )
+    message = f"assertion failed: {ctx.source.segment(node.test)}"
     text, values = _message(ctx, node)
     ctx.builder.op("assert", [leaf, *values], [], {"message": debug.escape(message) + text})
 

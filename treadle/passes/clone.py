@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treadle.ir.builder import Builder
-from treadle.ir.core import Block, Op, Value
+from treadle.ir.core import Block, Location, Op, Value
 from treadle.ir.definitions import TABLE
 
 
@@ -16,14 +16,15 @@ class Cloner:
     """Emits copies of ops into ``builder``; ``mapping`` says what the copied values became.
 
     A value that the mapping does not know stands for itself, so that code can be copied within
-    the scope of the values that it uses.
+    the scope of the values that it uses. ``place`` is the location of copies of ops that have none.
     """
 
-    __slots__ = ("builder", "mapping")
+    __slots__ = ("builder", "mapping", "place")
 
     def __init__(self, builder: Builder, mapping: dict[Value, Value]) -> None:
         self.builder = builder
         self.mapping = mapping
+        self.place: Location | None = None
 
     def value(self, value: Value) -> Value:
         return self.mapping.get(value, value)
@@ -35,12 +36,12 @@ class Cloner:
     def op(self, op: Op) -> list[Value]:
         """Copy one op, with its nested blocks; returns what its results became."""
         builder = self.builder
-        builder.location = op.location
+        builder.location = op.location or self.place
         operands = self.values(op.operands)
         definition = TABLE[op.name]
         if op.blocks or definition.types is None:
             blocks = [self.block(b) for b in op.blocks]
-            builder.location = op.location
+            builder.location = op.location or self.place
             types = [r.type for r in op.results]
             results = builder.op(op.name, operands, types, dict(op.attributes), blocks).results
         else:

@@ -50,7 +50,9 @@ class _Inliner(Cloner):
             return super().op(op)
         callee = _inlined(op.attributes["callee"], self.keep_custom, self.done)
         arguments = dict(zip(callee.parameters, self.values(op.operands)))
-        results = _Renumbering(self.builder, arguments, self.groups).block_body(callee.body)
+        body = _Renumbering(self.builder, arguments, self.groups)
+        body.place = op.location  # that of the ops of the standard library, which have none of their own
+        results = body.block_body(callee.body)
         self.mapping.update(zip(op.results, results))
         return results
 
