@@ -14,8 +14,9 @@ import numpy as np
 import treadle as wp
 
 KINDS: dict[str, tuple[int, ...]] = {
-    "scalar": (), "vec2": (2,), "vec3": (3,), "vec4": (4,), "vec5": (5,), "vec6": (6,), "mat22": (2, 2), "mat23": (2, 3),
-    "mat32": (3, 2), "mat33": (3, 3), "mat44": (4, 4), "mat66": (6, 6), "quat": (4,), "transform": (7,),
+    "scalar": (), "vec2": (2,), "vec3": (3,), "vec4": (4,), "vec5": (5,), "vec6": (6,), "mat22": (2, 2),
+    "mat23": (2, 3), "mat32": (3, 2), "mat33": (3, 3), "mat44": (4, 4), "mat66": (6, 6), "quat": (4,),
+    "transform": (7,),
 }  # fmt: skip
 """The kinds of arguments, and their shapes."""
 

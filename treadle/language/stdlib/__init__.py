@@ -5,6 +5,7 @@ Importing this package declares them all in ``treadle.language.builtins.BUILTINS
 
 from treadle.language.stdlib import checks as checks
 from treadle.language.stdlib import componentwise as componentwise
+from treadle.language.stdlib import decompositions as decompositions
 from treadle.language.stdlib import error_functions as error_functions
 from treadle.language.stdlib import geometry as geometry
 from treadle.language.stdlib import matrices as matrices
