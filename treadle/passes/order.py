@@ -37,17 +37,21 @@ class _Walk:
         if op.name == "if":
             return self.block(op.blocks[0], written) | self.block(op.blocks[1], written)
         if op.blocks:
-            # Twice: an iteration reads after the writes of those before it.
-            for _ in range(2):
-                for block in op.blocks:
-                    written = self.block(block, written)
+            # An iteration reads after the writes of those before it.
+            for block in op.blocks:
+                written = written.union(*(self.writes(inner) for inner in block.walk()))
+            for block in op.blocks:
+                self.block(block, written)
             return written
+        written_here = self.writes(op)
         if op.name == "load":
             self.pairs.update((read, w) for read in self.origins(op.operands[0]) for w in written)
+        elif op.name == "call":
+            self.pairs.update((read, w) for read in written_here for w in written | written_here)
+        return written | written_here
+
+    def writes(self, op: Op) -> frozenset[str]:
+        """What an op may write itself; a call is taken to write all arrays given to it."""
         if op.name == "call":
-            arrays = {label for v in op.operands if isinstance(v.type, ArrayRef) for label in self.origins(v)}
-            self.pairs.update((read, w) for read in arrays for w in written | arrays)
-            return written | arrays
-        if op.name in ("store", "atomic"):
-            return written | self.origins(op.operands[0])
-        return written
+            return frozenset(label for v in op.operands if isinstance(v.type, ArrayRef) for label in self.origins(v))
+        return frozenset(self.origins(op.operands[0])) if op.name in ("store", "atomic") else frozenset()

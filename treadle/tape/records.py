@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from treadle.errors import OverwriteError
-from treadle.runtime.array import array
+from treadle.runtime.array import array, clone
 from treadle.runtime.binding import Binding
 from treadle.runtime.compiler import Adjoint, Request
-from treadle.runtime.creation import clone
 from treadle.runtime.execution import LaunchLog, run, run_logging
 from treadle.runtime.launch import adjoint_call, adjoint_request, overlaps, own_gradients
 from treadle.tape.accumulation import accumulate
@@ -83,7 +82,8 @@ class LaunchRecord(Record):
         """Run the kernel, keeping what its atomics return if the adjoint reads it."""
         compiled = self.binding.compiled
         if self.adjoint is not None and self.adjoint.reads_log:
-            self.log = run_logging(compiled.logged_forward(), self.kernel, self.extents, self.binding.values, self.binding)
+            values = self.binding.values
+            self.log = run_logging(compiled.logged_forward(), self.kernel, self.extents, values, self.binding)
         else:
             run(compiled.forward, self.kernel, self.extents, self.binding.values, None, self.binding)
 
