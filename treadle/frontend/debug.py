@@ -6,7 +6,6 @@ The messages do not name kernel and line, which whoever reports a failure knows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from treadle.frontend.context import Context
 from treadle.frontend.values import Typed

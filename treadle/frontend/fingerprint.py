@@ -170,6 +170,8 @@ class _Writer:
             self.value(value.function)
         elif (builtin := builtin_for(value)) is not None:
             self.add("builtin", builtin.name)
+            if any(isinstance(c, Body) and c.has_assert for c in builtin.candidates):
+                self._positions = True  # a failure is reported at the line of the call
         elif isinstance(value, (list, tuple, frozenset)):
             self.add(type(value).__name__, str(len(value)))
             for item in sorted(value, key=repr) if isinstance(value, frozenset) else value:

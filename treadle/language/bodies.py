@@ -6,6 +6,7 @@ Nothing is evaluated, and no file is read, before it is asked for.
 from __future__ import annotations
 
 import builtins
+import opcode
 import re
 import types as python_types
 from functools import cached_property
@@ -13,6 +14,9 @@ from typing import Any
 
 from treadle.language import notation
 from treadle.language.errors import CompileError
+
+# How an assert begins its failure, in the byte code of this version of Python.
+_LOAD_ERROR: int = opcode.opmap.get("LOAD_ASSERTION_ERROR") or opcode.opmap["LOAD_COMMON_CONSTANT"]
 
 MISSING: Any = object()
 """Stands for a name that is not there."""
@@ -66,6 +70,11 @@ class Body:
         """The annotations of the parameters as written: text, objects, or MISSING."""
         written = self.python.__annotations__
         return tuple(written.get(name, MISSING) for name in self.parameter_names)
+
+    @property
+    def has_assert(self) -> bool:
+        """Whether the function seems to contain an ``assert``; true at times for one that does not."""
+        return _LOAD_ERROR in self.python.__code__.co_code[::2]
 
     @property
     def place(self) -> str:
