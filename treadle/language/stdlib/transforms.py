@@ -97,6 +97,12 @@ def matrix_of_pose(pos: vec(3, Float), rot: quaternion(Float), scale: vec(3, Flo
     )  # fmt: skip
 
 
+@builtin(name="matrix")
+def matrix_of_pose_in_type(pos: vec(3, Float), rot: quaternion(Float), scale: vec(3, Float), dtype: type):
+    """The same with components of ``dtype``."""
+    return static(matrix((4, 4), dtype))(matrix_of_pose(pos, rot, scale))
+
+
 @builtin
 def spatial_top(svec: vec(6, Float)):
     """The first three components: the angular part."""
