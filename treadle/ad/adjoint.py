@@ -15,7 +15,7 @@ from treadle.ad.companions import RETAINED_LABEL, carried_over, with_companions
 from treadle.ad.errors import DerivativeError
 from treadle.ad.log import with_logs
 from treadle.ad.scope import Scope
-from treadle.ad.transform import Transform, differentiable
+from treadle.ad.transform import Transform, adjoint_type, converted, differentiable
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Value
 
@@ -76,10 +76,12 @@ def adjoint_function(
     incoming = [(r, adjoint.body.add_parameter(r.type)) for r in paired.results if differentiable(r.type)]
     transform.sweep(scope, paired.body)
     for result, seed in incoming:
-        transform.accumulate(seeds, result, seed)
+        transform.accumulate(seeds, result, converted(transform.builder, seed, adjoint_type(result.type)))
     transform.reverse(scope, paired.body, seeds)
     wanted = [p for p in paired.parameters if differentiable(p.type)]
-    adjoint.body.yields = [seeds[p] if p in seeds else transform.builder.zero(p.type) for p in wanted]
+    adjoint.body.yields = [
+        converted(transform.builder, seeds[p], p.type) if p in seeds else transform.builder.zero(p.type) for p in wanted
+    ]
     return adjoint
 
 

@@ -29,6 +29,8 @@ def sweep(transform: Transform, scope: Scope, op: Op) -> None:
 
 def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
     """Emit the reverse of both branches; adjoints that either changes become results."""
+    from treadle.ad.transform import adjoint_type
+
     incoming = [adjoints.pop(r, None) for r in op.results]
     if all(g is None for g in incoming) and not transform.has_work(op):
         return
@@ -52,6 +54,6 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
     for value in changed:
         for block, inner in zip(blocks, after):
             with transform.inside(block):
-                block.yields.append(inner[value] if value in inner else transform.builder.zero(value.type))
-    new_op = transform.builder.op("if", [condition], [v.type for v in changed], blocks=blocks)
+                block.yields.append(inner[value] if value in inner else transform.builder.zero(adjoint_type(value.type)))
+    new_op = transform.builder.op("if", [condition], [adjoint_type(v.type) for v in changed], blocks=blocks)
     adjoints.update(zip(changed, new_op.results))

@@ -72,7 +72,7 @@ def without_effects(transform: Transform, function: Function) -> Function:
 
 def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
     """Call the gradient function and hand on its results."""
-    from treadle.ad.transform import differentiable
+    from treadle.ad.transform import adjoint_type, converted, differentiable
 
     incoming = [adjoints.pop(r, None) for r in op.results]
     callee, custom = op.attributes["callee"], _custom(op)
@@ -81,7 +81,9 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
         return
     builder = transform.builder
     seeds = [
-        builder.zero(r.type) if g is None else g for r, g in zip(op.results, incoming) if differentiable(r.type)
+        builder.zero(r.type) if g is None else converted(builder, g, r.type)
+        for r, g in zip(op.results, incoming)
+        if differentiable(r.type)
     ]
     companions = [
         builder.zero(v.type) if companion is None else scope.recall(companion)
@@ -93,4 +95,4 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
     operands = [*(scope.recall(v) for v in op.operands), *companions, *seeds]
     call = builder.op("call", operands, [v.type for v in wanted], {"callee": gradient})
     for operand, contribution in zip(wanted, call.results):
-        transform.accumulate(adjoints, operand, contribution)
+        transform.accumulate(adjoints, operand, converted(builder, contribution, adjoint_type(operand.type)))

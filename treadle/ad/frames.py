@@ -40,6 +40,12 @@ class Records:
 
         return [k for k, type_ in enumerate(self.types.get(group, ())) if differentiable(type_)]
 
+    def adjoint_types(self, group: int) -> tuple[StorageType, ...]:
+        """The types of the adjoints of those values."""
+        from treadle.ad.transform import adjoint_type
+
+        return tuple(adjoint_type(self.types[group][k]) for k in self.tracked(group))
+
 
 def sweep(transform: Transform, cloner: SweepCloner, scope: Scope, op: Op) -> None:
     """Run a stack op of the function in the primal sweep; a frame is released by the reverse sweep."""
@@ -80,7 +86,7 @@ def open_deferred(transform: Transform, scope: Scope, groups: list[int], count: 
 def _open_companion(transform: Transform, scope: Scope, group: int, number: Value) -> None:
     builder, own_group = transform.builder, transform.new_frame()
     companion = builder.emit("frame", number, slot_group=own_group)
-    zeros = [builder.zero(transform.records.types[group][k]) for k in transform.records.tracked(group)]
+    zeros = [builder.zero(type_) for type_ in transform.records.adjoint_types(group)]
     body = Block([number.type])
     with transform.inside(body):
         builder.emit_many("save", companion, body.parameters[0], *zeros, slot_group=own_group)
@@ -93,7 +99,7 @@ def _restore(transform: Transform, scope: Scope, op: Op) -> tuple[Value, Value, 
     """The companion frame, the number of the record, and the adjoints in it."""
     group = op.attributes["slot_group"]
     companion, number = scope.recall(("companion", group)), scope.recall(op.operands[1])
-    types = tuple(transform.records.types[group][k] for k in transform.records.tracked(group))
+    types = transform.records.adjoint_types(group)
     adjoints = transform.builder.emit_many(
         "restore", companion, number, types=types, slot_group=transform.companion_groups[group]
     )

@@ -94,7 +94,7 @@ def _define(scope: Scope, op: Op, frame: Value, count: Value, group: int, new_op
 
 def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
     """Emit the loop that runs the iterations backwards."""
-    from treadle.ad.transform import differentiable
+    from treadle.ad.transform import adjoint_type, differentiable
 
     incoming = [adjoints.pop(r, None) for r in op.results]
     if all(g is None for g in incoming) and not transform.has_work(op):
@@ -107,8 +107,8 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
     outer = transform.outer_values(op)
 
     frame, count = scope.recall((op, "frame")), scope.recall((op, "count"))
-    start = [incoming[k] or builder.zero(carried[k].type) for k in tracked]
-    start += [adjoints[v] if v in adjoints else builder.zero(v.type) for v in outer]
+    start = [incoming[k] or builder.zero(adjoint_type(carried[k].type)) for k in tracked]
+    start += [adjoints[v] if v in adjoints else builder.zero(adjoint_type(v.type)) for v in outer]
     block = Block([count.type, *(v.type for v in start)])
     with transform.inside(block):
         last = builder.emit("sub", count, builder.filled(count.type, 1))
@@ -133,6 +133,8 @@ def _reverse_iteration(
     incoming: list[Value],
 ) -> list[Value]:
     """One iteration of the reverse loop: restore, run the body again, reverse it; returns the adjoints to carry on."""
+    from treadle.ad.transform import adjoint_type
+
     builder = transform.builder
     body = op.blocks[-1]
     inner = Scope(scope)
@@ -149,6 +151,6 @@ def _reverse_iteration(
     for position, k_tracked in enumerate(tracked):
         transform.accumulate(adjoints, body.yields[k_tracked], incoming[position])
     transform.reverse(inner, body, adjoints)
-    zero = builder.zero
-    result = [adjoints.pop(carried[i]) if carried[i] in adjoints else zero(carried[i].type) for i in tracked]
+    parameters = [carried[k] for k in tracked]
+    result = [adjoints.pop(p) if p in adjoints else builder.zero(adjoint_type(p.type)) for p in parameters]
     return result + [adjoints[v] for v in outer]

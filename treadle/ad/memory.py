@@ -62,17 +62,20 @@ def _element(transform: Transform, scope: Scope, op: Op) -> list[Value] | None:
 
 def reverse_load(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
     """Add to the gradient of the element, atomically: other threads may have read it too."""
+    from treadle.ad.transform import converted
+
     g = adjoints.pop(op.result, None)
     if g is None:
         return
     element = _element(transform, scope, op)
     if element is not None:
-        transform.builder.emit("atomic", *element, g, kind="add", offset=op.attributes["offset"])
+        narrow = converted(transform.builder, g, op.result.type)
+        transform.builder.emit("atomic", *element, narrow, kind="add", offset=op.attributes["offset"])
 
 
 def reverse_store(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
     """Consume the gradient of the element."""
-    from treadle.ad.transform import differentiable
+    from treadle.ad.transform import adjoint_type, converted, differentiable
 
     value = op.operands[-1]
     if not differentiable(value.type):
@@ -86,7 +89,7 @@ def reverse_store(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints
     keeper = transform.keepers.get(op.operands[0])
     if keeper is not None:
         _keep(transform, [scope.recall(keeper), *element[1:]], g, offset)
-    transform.accumulate(adjoints, value, g)
+    transform.accumulate(adjoints, value, converted(builder, g, adjoint_type(value.type)))
 
 
 NOT_KEPT: dict[ScalarMeta, int] = {
@@ -111,7 +114,7 @@ def _keep(transform: Transform, element: list[Value], g: Value, offset: int) -> 
 
 def reverse_atomic(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
     """Sums pass the gradient of the element on; a minimum or maximum gives it to the value that won."""
-    from treadle.ad.transform import differentiable
+    from treadle.ad.transform import adjoint_type, converted, differentiable
 
     kind, value = op.attributes["kind"], op.operands[-1]
     if not differentiable(value.type):
@@ -130,6 +133,7 @@ def reverse_atomic(transform: Transform, scope: Scope, op: Op, adjoints: Adjoint
         g = transform.builder.emit("load", *element, type=value.type, offset=op.attributes["offset"])
     else:
         raise DerivativeError(f"atomic_{kind} on floats has no derivative: which thread is last is not known", op.location)
+    g = converted(transform.builder, g, adjoint_type(value.type))
     transform.accumulate(adjoints, value, transform.builder.emit("neg", g) if kind == "sub" else g)
 
 

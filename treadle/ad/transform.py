@@ -8,6 +8,7 @@ from typing import Any, Optional
 
 from treadle.ad import branches, custom, frames, loops, memory
 from treadle.ad.companions import Companions
+from treadle.ad.finiteness import possibly_infinite
 from treadle.ad.log import NO_LOGS, Logs, only_extrema
 from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.builder import Builder
@@ -15,6 +16,8 @@ from treadle.ir.core import Block, Function, Op, Value
 from treadle.ir.definitions import TABLE
 from treadle.ir.structure import STACK
 from treadle.primitives.expressions import Expression
+from treadle.primitives.types import scalar_of, with_scalar
+from treadle.types import scalars
 from treadle.types.scalars import ScalarMeta
 from treadle.types.storage import Aggregate, StorageType
 
@@ -36,8 +39,16 @@ def differentiable(type_: StorageType) -> bool:
     return isinstance(type_, ScalarMeta) and type_.is_float
 
 
+def adjoint_type(type_: StorageType) -> StorageType:
+    """The type of the adjoints of values of a type: at least float32, as small floats lose too much in sums."""
+    scalar = type_.scalar if isinstance(type_, Aggregate) else type_
+    if scalar is not scalars.float16 and scalar is not scalars.bfloat16:
+        return type_
+    return with_scalar(type_, scalars.float32)
+
+
 class Recalled(Expression):
-    """A value of the original function in a rule; it is looked up only if the rule uses it."""
+    """A value of the original function in a rule, in the type of its adjoint; looked up only if the rule uses it."""
 
     __slots__ = ("scope", "original")
 
@@ -48,11 +59,22 @@ class Recalled(Expression):
 
     @property
     def value(self) -> Value:  # type: ignore[override]
-        return self.scope.recall(self.original)
+        return converted(self.builder, self.scope.recall(self.original), adjoint_type(self.original.type))
 
     @property
     def type(self) -> Any:
-        return self.original.type
+        return adjoint_type(self.original.type)
+
+
+def converted(builder: Builder, value: Value, type_: StorageType) -> Value:
+    """A float, or an aggregate of floats, in another float type."""
+    return value if value.type == type_ else builder.emit("cast", value, type=scalar_of(type_))
+
+
+# Rules that leave a zero adjoint zero by themselves, and those without a factor.
+WITHOUT_FACTOR = frozenset(
+    ("add", "sub", "neg", "abs", "min", "max", "select", "cast", "pick", "place", "extract", "insert", "splat", "reduce_add")
+)
 
 
 class Transform:
@@ -82,6 +104,7 @@ class Transform:
         self.deferred: dict[int, Op] = {}
         self.frame_numbers = numbers if numbers is not None else count(self.records.last_group + 1)
         self.free_values: dict[Op, list[Value]] = {}
+        self.infinite = possibly_infinite(function)
 
     # The primal sweep.
 
@@ -162,8 +185,11 @@ class Transform:
         operands = [Recalled(builder, scope, v) for v in op.operands]
         results = [Recalled(builder, scope, v) for v in op.results]
         contributions = derivative(wrapped[0] if len(wrapped) == 1 else wrapped, *operands, *results)
+        guarded = op.name not in WITHOUT_FACTOR and not self.infinite.isdisjoint(op.operands)
         for operand, contribution in zip(op.operands, contributions):
             if contribution is not None and differentiable(operand.type):
+                if guarded and wrapped[0] is not None:
+                    contribution = wrapped[0].guards(contribution)
                 self.accumulate(adjoints, operand, contribution.value)
 
     def accumulate(self, adjoints: Adjoints, value: Value, contribution: Value) -> None:
@@ -243,7 +269,7 @@ def _reverse_extract(transform: Transform, scope: Scope, op: Op, adjoints: Adjoi
         return
     so_far = adjoints.get(aggregate)
     if so_far is None:
-        so_far = transform.builder.zero(aggregate.type)
+        so_far = transform.builder.zero(adjoint_type(aggregate.type))
     at = scope.recall(index)
     total = transform.builder.emit("add", transform.builder.emit("extract", so_far, at), g)
     adjoints[aggregate] = transform.builder.emit("insert", so_far, at, total)
