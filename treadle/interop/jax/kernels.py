@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from treadle.interop.jax.dims import Shape, as_shape, output_shapes
+from treadle.interop.jax.calls import Settings, Shape
+from treadle.interop.jax.dims import as_shape, output_shapes
 from treadle.interop.jax.modes import VMAP_METHODS
-from treadle.interop.jax.operations import Operation, Settings
+from treadle.interop.jax.operations import Operation
 from treadle.interop.jax.programs import Parameter, Program, Role, array_parameter, kernel_program, value_parameter
 from treadle.interop.jax.signature import Argument, Signature
 from treadle.interop.jax.varying import aligned
@@ -54,7 +55,7 @@ class JaxKernel:
         output_dims = self.output_dims if output_dims is None else output_dims
         method = self.vmap_method if vmap_method is None else vmap_method
         operands, varying = aligned([a.value for a in arguments if a.value is not None])
-        key = (tuple(a.key for a in arguments), _hashable(launch_dims), _hashable(output_dims), method, varying)
+        key = (tuple(a.key for a in arguments), hashable(launch_dims), hashable(output_dims), method, varying)
         operation = self._operations.get(key)
         if operation is None:
             operation = self._operations[key] = self._operation(arguments, launch_dims, output_dims, checked_method(method))
@@ -121,7 +122,8 @@ def checked_method(method: str) -> str:
     return method
 
 
-def _hashable(dims: Any) -> Any:
+def hashable(dims: Any) -> Any:
+    """Dimensions as part of a key."""
     if isinstance(dims, dict):
-        return tuple((name, _hashable(d)) for name, d in dims.items())
+        return tuple((name, hashable(d)) for name, d in dims.items())
     return tuple(dims) if isinstance(dims, list) else dims

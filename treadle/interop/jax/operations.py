@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import jax
 
+from treadle.interop.jax.calls import Settings, Shape, call_target
 from treadle.interop.jax.handler import call_words
 from treadle.interop.jax.programs import Parameter, Program, Role
 from treadle.interop.jax.targets import target
-from treadle.interop.jax.varying import aligned, result_type
 from treadle.runtime.execution import padded
 from treadle.types.storage import ArrayRef
-
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How an operation is called. ``extents``: of the launch."""
-
-    extents: Shape
-    vmap_method: str
-    has_side_effect: bool
-
 
 class Operation:
     """A program with everything that is known when it is traced.
@@ -44,7 +32,6 @@ class Operation:
         self.values = values
         self.settings = settings
         self.words = self._words()
-        self.aliases = self._aliases()
         self.function = self._differentiable() if any(p.is_float for p in program.operands) else self.call
         self.apply: Callable[..., list[Any]] = jax.jit(self.function, inline=True)
         """Takes the operands, and returns all results."""
@@ -76,24 +63,10 @@ class Operation:
     def _nbytes(self, parameter: Parameter) -> int:
         return math.prod(self.shape(parameter)) * parameter.dtype.itemsize
 
-    def _aliases(self) -> dict[int, int]:
-        """Which operands XLA may lend to results. With "expand_dims" their shapes may differ, and the handler copies."""
-        if self.settings.vmap_method == "expand_dims":
-            return {}
-        results = {p.label: k for k, p in enumerate(self.program.results)}
-        return {k: results[p.label] for k, p in enumerate(self.program.operands) if p.role is Role.UPDATED}
-
     def call(self, *operands: Any) -> list[Any]:
         """Run the program. No derivative passes through this."""
-        operands, varying = aligned(operands)
-        call = jax.ffi.ffi_call(
-            target(self.program),
-            [result_type(self.shape(p), p.dtype, varying) for p in self.program.results],
-            has_side_effect=self.settings.has_side_effect,
-            vmap_method=self.settings.vmap_method,
-            input_output_aliases=self.aliases,
-        )
-        return list(call(*operands, words=self.words))
+        program = self.program
+        return call_target(target(program), program.parameters, self.shapes, self.settings, operands, words=self.words)
 
     def _differentiable(self) -> Callable[..., list[Any]]:
         function = jax.custom_vjp(lambda *operands: self.call(*operands))

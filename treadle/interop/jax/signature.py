@@ -13,7 +13,7 @@ from treadle.interop.jax.arrays import dtype_from_jax, numpy_dtype
 from treadle.runtime.elements import layout
 from treadle.types import bfloat16, generics, is_scalar
 from treadle.types.arrays import array_type
-from treadle.types.layout import leaf_values
+from treadle.types.layout import leaf_values, leaves
 from treadle.types.storage import ArrayRef
 from treadle.types.values import type_of
 
@@ -25,12 +25,13 @@ class Argument:
     """What was given for an input.
 
     ``type``: the concrete type. ``value``: an array of JAX, or of something that JAX takes; None for a static value,
-    whose ``leaves`` are then known, as the packer of a launch takes them.
+    which is then ``static``, and whose ``leaves`` are known, as the packer of a launch takes them.
     """
 
     type: Any
     value: Any = None
     leaves: tuple[Any, ...] = ()
+    static: Any = None
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -152,11 +153,10 @@ class Signature:
             pieces = leaf_values(type_, value)
         except (TypeError, ValueError, OverflowError) as error:
             raise TypeError(f"{self.where}, parameter {name}: {error}") from None
-        from treadle.types.layout import leaves
-
         if any(isinstance(leaf.type, ArrayRef) for leaf in leaves(type_)):
             raise TypeError(f"{self.where}, parameter {name}: a struct with arrays in it cannot be passed through JAX")
-        return Argument(type_, None, tuple(p.tobytes() if isinstance(p, np.ndarray) else p for p in pieces))
+        packed = tuple(p.tobytes() if isinstance(p, np.ndarray) else p for p in pieces)
+        return Argument(type_, None, packed, value)
 
 
 def _converts(value: Any, target: np.dtype[Any]) -> bool:

@@ -43,6 +43,8 @@ def result_type(shape: Sequence[int], dtype: np.dtype[Any], axes: frozenset[Any]
     if not axes:
         return jax.ShapeDtypeStruct(tuple(shape), dtype)
     if hasattr(jax.sharding, "ManualAxisType"):
+        mesh = jax.sharding.get_abstract_mesh()
+        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*(None for _ in shape)))
         manual = jax.sharding.ManualAxisType(varying=axes)
-        return jax.ShapeDtypeStruct(tuple(shape), dtype, manual_axis_type=manual)
+        return jax.ShapeDtypeStruct(tuple(shape), dtype, sharding=sharding, manual_axis_type=manual)
     return jax.ShapeDtypeStruct(tuple(shape), dtype, vma=axes)
