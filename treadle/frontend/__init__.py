@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treadle.frontend import atomics as atomics
+from treadle.frontend import attributes as attributes
 from treadle.frontend import builders as builders
 from treadle.frontend import expressions as expressions
 from treadle.frontend import intrinsics as intrinsics

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treadle.frontend.context import Environment, Hint
+from treadle.frontend.guesses import attempts
 from treadle.frontend.statements import block
 from treadle.frontend.values import HintKey, TupleValue, Typed, Value
 from treadle.ir.core import CustomDerivative, Function
@@ -45,7 +46,7 @@ def _gradient(
     session: Session, primal: Body, body: Body, arguments: Sequence[Value], instance: FunctionInstance
 ) -> Function:
     """The gradient function: parameters, companions of arrays, adjoints of float results → contributions."""
-    from treadle.frontend.session import attempts, parameter
+    from treadle.frontend.session import parameter
 
     outputs = _outputs(instance.result)
     names = body.parameter_names
@@ -83,7 +84,7 @@ def _gradient(
         function.body.yields = [leaf for name, value in inputs for leaf in _contributions(ctx.environment, name, value)]
         return function
 
-    return attempts(attempt)  # type: ignore[no-any-return]
+    return attempts(attempt)
 
 
 def _companion(function: Function, environment: Environment, name: str, value: Typed) -> None:

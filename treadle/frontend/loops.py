@@ -32,6 +32,7 @@ from treadle.frontend.conversions import (
     settle,
 )
 from treadle.frontend.expressions import lazily
+from treadle.frontend.guesses import at_loop
 from treadle.frontend.liveness import LoopInfo
 from treadle.frontend.places import ArrayPlace
 from treadle.frontend.statements import bind, block, elements, guarded, left
@@ -302,6 +303,10 @@ def _zero(ctx: Context, key: HintKey, type_: Any, settled: bool) -> Value:
 
 @statement(ast.While)
 def while_(ctx: Context, node: ast.While) -> None:
+    at_loop(ctx, node, lambda: _while(ctx, node))
+
+
+def _while(ctx: Context, node: ast.While) -> None:
     loop = Loop(ctx, node)
     initial = loop.initial_leaves()
     condition_block, body_block = Block(), Block()
@@ -394,6 +399,10 @@ def _over_array(ctx: Context, node: ast.For, value: Typed) -> None:
 
 def counted(ctx: Context, node: ast.For, count: IRValue, item: Callable[[IRValue], Value]) -> None:
     """A loop of ``count`` iterations, of which number ``k`` gets ``item(k)``."""
+    at_loop(ctx, node, lambda: _counted(ctx, node, count, item))
+
+
+def _counted(ctx: Context, node: ast.For, count: IRValue, item: Callable[[IRValue], Value]) -> None:
     loop = Loop(ctx, node)
     initial = loop.initial_leaves()
     if not loop.leaves_early:

@@ -9,6 +9,7 @@ from typing import Any
 from treadle.frontend import derivatives
 from treadle.frontend.context import RESULT, RETURN, Context, Environment, Hint
 from treadle.frontend.conversions import settle
+from treadle.frontend.guesses import attempts
 from treadle.frontend.source import source_of
 from treadle.frontend.statements import block
 from treadle.frontend.values import (
@@ -17,7 +18,6 @@ from treadle.frontend.values import (
     TRUE,
     Constant,
     HintKey,
-    Retype,
     TupleValue,
     Typed,
     Value,
@@ -29,11 +29,10 @@ from treadle.ir.core import Value as IRValue
 from treadle.language import Function as LanguageFunction
 from treadle.language import Gradient, Kernel
 from treadle.language.bodies import MISSING, Body
-from treadle.language.errors import CompileError, TypeMismatchError, UnsupportedError
+from treadle.language.errors import TypeMismatchError, UnsupportedError
 from treadle.types.layout import leaves
 from treadle.types.storage import Aggregate, ArrayRef
 
-_MOST_ATTEMPTS = 100
 _DEEPEST = 100  # calls in calls: generic functions may call themselves with ever new types
 
 
@@ -95,7 +94,7 @@ class Session:
             function.body.yields = flatten(result)
             return FunctionInstance(function, result)
 
-        instance: FunctionInstance = attempts(attempt)
+        instance = attempts(attempt)
         instance.function.custom = derivatives.custom(self, body, arguments, instance)
         return instance
 
@@ -203,23 +202,6 @@ def parameter(function: Function, name: str, type_: Any, types: Sequence[Any]) -
     return Typed(type_, tuple(made))
 
 
-def attempts(attempt: Any) -> Any:
-    """Build, and build again with better guesses, until the guesses hold."""
-    hints: dict[HintKey, Hint] = {}
-    for _ in range(_MOST_ATTEMPTS):
-        try:
-            return attempt(hints)
-        except Retype as request:
-            for key in request.keys:
-                before = hints.get(key)
-                if before is None or not before.settled:
-                    hints[key] = Hint(request.type, request.settled, request.note)
-        except CompileError as error:
-            error.notes.extend(hint.note for hint in hints.values() if hint.note)
-            raise
-    raise CompileError("the types of the variables cannot be found out; convert literals, as in float64(0.0)")
-
-
 def build_kernel(
     kernel: Kernel,
     types: Sequence[Any],
@@ -252,7 +234,7 @@ def build_kernel(
         block(ctx, ctx.source.tree.body)
         return function
 
-    return attempts(attempt)  # type: ignore[no-any-return]
+    return attempts(attempt)
 
 
 def _parameter_leaves(type_: Any, contiguous: bool) -> list[Any]:
