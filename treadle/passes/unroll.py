@@ -9,7 +9,9 @@ from treadle.ir.core import Block, Function, Op, Value
 from treadle.passes.clone import Cloner
 
 BUDGET = 4096
-"""The number of ops that one loop may become."""
+"""The number of ops that one loop may become, if it picks components of composites, which constant indices simplify."""
+SMALL_BUDGET = 512
+"""The same for other loops: unrolling gains them little, and code takes time to compile."""
 
 
 def unroll(function: Function, max_unroll: int, budget: int = BUDGET) -> Function:
@@ -26,6 +28,10 @@ def unroll(function: Function, max_unroll: int, budget: int = BUDGET) -> Functio
 def _size(block: Block) -> int:
     """The number of ops, without constants: those cost nothing."""
     return sum(1 for op in block.walk() if op.name != "constant")
+
+
+def _picks(block: Block) -> bool:
+    return any(op.name in ("pick", "place") for op in block.walk())
 
 
 class _Unroller(Cloner):
@@ -50,7 +56,8 @@ class _Unroller(Cloner):
         operands = self.values(op.operands)
         body = self.block(op.blocks[0])  # with its inner loops unrolled
         self.builder.location = op.location
-        if count * _size(body) > self.budget:
+        budget = self.budget if _picks(body) else min(self.budget, SMALL_BUDGET)
+        if count * _size(body) > budget:
             return self.builder.op("for", operands, [r.type for r in op.results], dict(op.attributes), [body]).results
         # Inner loops whose count depends on k unroll in the copies; together they share the budget.
         budget, self.budget = self.budget, self.budget // max(count, 1)
