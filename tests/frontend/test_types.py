@@ -392,3 +392,18 @@ def test_where_evaluates_what_has_an_effect() -> None:
     a, out = np.zeros(1, np.int32), np.zeros(3, np.int32)
     launch(where_with_effect, 3, a, out)
     assert a[0] == 3 and out.tolist() == [7, 1, 2]
+
+
+def test_many_guesses_do_not_mean_many_attempts(tmp_path: Any) -> None:
+    import time
+
+    from tests.frontend.test_random_programs import load
+
+    lines = ["from tests.frontend import names as wp", "@wp.func", "def f(x: wp.float64, n: int):", "    total = x"]
+    for k in range(150):
+        lines += [f"    s{k} = 0", "    for i in range(n):", f"        s{k} += x", f"    total += s{k}"]
+    lines.append("    return total")
+    function = load(tmp_path, "many_guesses", "\n".join(lines) + "\n").f
+    begin = time.process_time()
+    assert evaluate(function, 0.5, 2) == 0.5 + 150
+    assert time.process_time() - begin < 5.0
