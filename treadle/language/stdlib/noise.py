@@ -41,6 +41,45 @@ def lattice_gradient(state: uint32, cell: vec(Any, int32)):
     return gradient
 
 
+def _contribution(
+    state: uint32,
+    origin: vec(Any, int32),
+    offset: vec(Any, float32),
+    fade: vec(Any, float32),
+    slope: vec(Any, float32),
+    period: vec(Any, int32),
+    corner: int32,
+):
+    """What one corner of the cell around a point contributes to the noise and its derivatives there.
+
+    ``offset``: of the point from ``origin``; ``fade``, ``slope``: the weights along each axis, and their derivatives.
+    """
+    cell = type(origin)()
+    for k in range(len(origin)):
+        cell[k] = origin[k] + ((corner >> k) & 1)
+        if period[k] > 0:
+            cell[k] = ((cell[k] % period[k]) + period[k]) % period[k]
+    gradient = lattice_gradient(state, cell)
+    plane = float32(0.0)
+    for k in range(len(origin)):
+        plane += gradient[k] * (offset[k] - float32((corner >> k) & 1))
+    weight = float32(1.0)
+    for k in range(len(origin)):
+        weight *= fade[k] if (corner >> k) & 1 else 1.0 - fade[k]
+    derivative = gradient * weight
+    for k in range(len(origin)):
+        change = slope[k] if (corner >> k) & 1 else -slope[k]
+        for j in range(len(origin)):
+            if j != k:
+                change *= fade[j] if (corner >> j) & 1 else 1.0 - fade[j]
+        derivative[k] += change * plane
+    return weight * plane, derivative
+
+
+known_corner = builtin(_contribution, name="_perlin_known_corner", static=("corner",))
+any_corner = builtin(_contribution, name="_perlin_any_corner")
+
+
 @builtin(name="_perlin")
 def perlin(state: uint32, x: vec(Any, float32), period: vec(Any, int32)):
     """The noise at ``x`` and its derivatives. ``period``: of each axis, 0 where there is none."""
@@ -57,25 +96,18 @@ def perlin(state: uint32, x: vec(Any, float32), period: vec(Any, int32)):
         slope[k] = 30.0 * f * f * (f * (f - 2.0) + 1.0)
     value = float32(0.0)
     derivative = type(x)()
-    for corner in range(static(2 ** len(x))):
-        cell = type(period)()
-        inner = float32(0.0)
-        weight = float32(1.0)
-        for k in range(len(x)):
-            cell[k] = origin[k] + ((corner >> k) & 1)
-            if period[k] > 0:
-                cell[k] = ((cell[k] % period[k]) + period[k]) % period[k]
-            weight *= fade[k] if (corner >> k) & 1 else 1.0 - fade[k]
-        gradient = lattice_gradient(state, cell)
-        for k in range(len(x)):
-            inner += gradient[k] * (offset[k] - float32((corner >> k) & 1))
-        value += weight * inner
-        for k in range(len(x)):
-            others = slope[k] if (corner >> k) & 1 else -slope[k]
-            for j in range(len(x)):
-                if j != k:
-                    others *= fade[j] if (corner >> j) & 1 else 1.0 - fade[j]
-            derivative[k] += weight * gradient[k] + others * inner
+    if static(len(x) < 4):
+        for corner in range(static(2 ** len(x))):
+            part, change = known_corner(state, origin, offset, fade, slope, period, corner)
+            value += part
+            derivative += change
+    else:  # a loop at run time: written out, it would take long to compile
+        count = 0
+        while count < 16:
+            part, change = any_corner(state, origin, offset, fade, slope, period, count)
+            value += part
+            derivative += change
+            count += 1
     return value, derivative
 
 
