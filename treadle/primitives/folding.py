@@ -182,6 +182,8 @@ def fold_select(b: Builder, operands: Sequence[Value], attributes: dict[str, Any
     if chosen is not None:
         return if_true if chosen else if_false
     if if_true.type is scalars.bool_ and if_true.constant is not None and if_false.constant is not None:
+        if if_true.constant == if_false.constant:
+            return if_true
         return condition if if_true.constant else b.emit("not", condition)
     owner = condition.owner
     if isinstance(owner, Op) and owner.name == "not":
