@@ -220,6 +220,8 @@ class array(metaclass=ArrayMeta):
                 f"the gradient of an array of {self.dtype!r} of shape {self.shape} cannot be "
                 f"an array of {gradient.dtype!r} of shape {gradient.shape}"
             )
+        if gradient.readonly:
+            raise ArrayError("a gradient is written to; this one is read-only")
         self._grad = gradient
         self._requires_grad = True
 

@@ -131,7 +131,7 @@ def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
     if len(arguments) != len(plan.parameters):
         names = ", ".join(p.name for p in plan.parameters)
         raise LaunchError(
-            f"kernel {kernel.key} takes {len(plan.parameters)} arguments ({names}), but {len(arguments)} were given"
+            f"kernel {kernel.name} takes {len(plan.parameters)} arguments ({names}), but {len(arguments)} were given"
         )
     if plan.positions is None:
         return _bind_general(kernel, plan, arguments, launch_ndim)
@@ -165,7 +165,7 @@ def _taken(kernel: Any, parameter: _Parameter, argument: Any) -> list[Any]:
             return parameter.take(argument)
         return [_packed(piece) for piece in leaf_values(parameter.annotation, argument)]
     except (TypeError, ValueError, OverflowError) as error:
-        raise LaunchError(f"kernel {kernel.key}, parameter {parameter.name}: {error}") from None
+        raise LaunchError(f"kernel {kernel.name}, parameter {parameter.name}: {error}") from None
 
 
 def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], launch_ndim: int) -> Binding:
@@ -210,19 +210,19 @@ def as_array(kernel: Any, name: str, annotation: Any, argument: Any) -> array:
     """``argument`` as an array of the annotated dtype and dimension, without a copy."""
     if argument is None:
         if generics.is_generic(annotation):
-            raise LaunchError(f"kernel {kernel.key}, parameter {name}: None does not tell the type of a generic array")
+            raise LaunchError(f"kernel {kernel.name}, parameter {name}: None does not tell the type of a generic array")
         return array.null(annotation.dtype, annotation.ndim)
     given = argument
     if not isinstance(argument, array):
         argument = _convert(kernel, name, argument, annotation)
         if argument is None:
             raise LaunchError(
-                f"kernel {kernel.key}, parameter {name}: expected an array ({annotation.short}), got {type(given).__name__}"
+                f"kernel {kernel.name}, parameter {name}: expected an array ({annotation.short}), got {type(given).__name__}"
             )
     if annotation is Any or generics.matches(annotation, array_type(argument.dtype, argument.ndim)):
         return argument  # type: ignore[no-any-return]
     raise LaunchError(
-        f"kernel {kernel.key}, parameter {name}: expected an array of {_name(annotation.dtype)} with "
+        f"kernel {kernel.name}, parameter {name}: expected an array of {_name(annotation.dtype)} with "
         f"{annotation.ndim} dimension{'s' if annotation.ndim != 1 else ''}, got one of {_name(argument.dtype)} with "
         f"{argument.ndim} (shape {argument.shape})"
     )
@@ -236,7 +236,7 @@ def _convert(kernel: Any, name: str, argument: Any, annotation: Any) -> Optional
             if converted is not None:
                 return converted.view_as_components(dtype) if _has_components(dtype) else converted
     except ArrayError as error:
-        raise LaunchError(f"kernel {kernel.key}, parameter {name}: {error}") from None
+        raise LaunchError(f"kernel {kernel.name}, parameter {name}: {error}") from None
     return None
 
 
@@ -258,7 +258,7 @@ def concrete_type(kernel: Any, name: str, annotation: Any, argument: Any) -> Any
         type_ = None
     if type_ is None or not generics.matches(annotation, type_):
         raise LaunchError(
-            f"kernel {kernel.key}, parameter {name}: expected {_name(annotation)}, got {argument!r} "
+            f"kernel {kernel.name}, parameter {name}: expected {_name(annotation)}, got {argument!r} "
             f"({type(argument).__name__})"
         )
     return type_
@@ -269,7 +269,7 @@ def bind_value(kernel: Any, name: str, type_: Any, argument: Any, binding: Bindi
     try:
         pieces = leaf_values(type_, argument)
     except (TypeError, ValueError, OverflowError) as error:
-        raise LaunchError(f"kernel {kernel.key}, parameter {name}: {error}") from None
+        raise LaunchError(f"kernel {kernel.name}, parameter {name}: {error}") from None
     if type_.kind != "struct":
         binding.values += [_packed(piece) for piece in pieces]
         return
@@ -297,5 +297,5 @@ def refuse_read_only(compiled: CompiledKernel, arrays: dict[str, array]) -> None
         argument = arrays.get(label)
         if argument is not None and argument.readonly:
             raise LaunchError(
-                f"kernel {compiled.kernel.key}, parameter {label}: the kernel writes to it, but its memory is read-only"
+                f"kernel {compiled.kernel.name}, parameter {label}: the kernel writes to it, but its memory is read-only"
             )

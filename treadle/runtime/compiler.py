@@ -238,7 +238,7 @@ class CompiledKernel:
 
     def _prepare(self, request: Request) -> Adjoint:
         if not self.options["enable_backward"]:
-            reason = f"kernel {self.kernel.key} was made with enable_backward=False, so no gradient passes through it"
+            reason = f"kernel {self.kernel.name} was made with enable_backward=False, so no gradient passes through it"
             return Adjoint(error=DerivativeError(reason))
         key = self._key(request.describe())
         entry = cache.load(key) if key else None
@@ -257,7 +257,7 @@ class CompiledKernel:
         needed, after = (passes.loads_of(function, when) & set(self.array_labels) for when in (False, True))
         if needed & after:
             reason = f"the gradient needs what {', '.join(sorted(needed & after))} held both before and after the launch"
-            return Adjoint(error=DerivativeError(f"kernel {self.kernel.key}: {reason}"))
+            return Adjoint(error=DerivativeError(f"kernel {self.kernel.name}: {reason}"))
         return Adjoint(frozenset(needed), frozenset(after), reads_log, function=function)
 
     def _adjoint_function(self, request: Request) -> Function:

@@ -43,7 +43,9 @@ def run(
     log: Optional[LaunchLog] = None,
     owners: Any = None,
 ) -> None:
-    """Run all threads of a launch. ``log``: what the adjoint of a launch reads. ``owners``: of the memory in ``values``.
+    """Run all threads of a launch.
+
+    ``log``: what the adjoint of a launch reads. ``owners``: what keeps alive the memory that ``values`` refer to.
 
     Raises:
         KernelError: an assertion failed in one of them.
@@ -117,5 +119,5 @@ def _failure(executable: Executable, kernel: Any, worker: Worker) -> Exception:
     assert failure is not None
     text = failure_text(failure, executable.messages)
     if failure.out_of_memory:
-        return MemoryError(f"kernel {kernel.key}: {text}")
-    return KernelError(f"kernel {kernel.key}: {text}")
+        return MemoryError(f"kernel {kernel.name}: {text}")
+    return KernelError(f"kernel {kernel.name}: {text}")

@@ -44,8 +44,8 @@ class Graph:
             return
         if recorder is not self._recorder:
             raise TreadleError(
-                "a tape does not record what a captured graph does, so that its gradients would be wrong: launch the graph "
-                "outside of the tape, or capture the tape and its backward pass in the graph"
+                "a tape does not record what a captured graph does, so that its gradients would be wrong: launch the "
+                "graph outside of the tape, or capture the tape and its backward pass in the graph"
             )
         # Recorded once, when it was captured: a second run would be one that the tape does not know.
         self._recorder = None
@@ -73,7 +73,10 @@ def is_capturing() -> bool:
 
 
 def capture_begin(
-    device: DeviceLike = None, stream: Stream | None = None, force_module_load: bool | None = None, external: bool = False
+    device: DeviceLike = None,
+    stream: Stream | None = None,
+    force_module_load: bool | None = None,
+    external: bool = False,
 ) -> None:
     """Capture what this thread launches, copies and fills from now on, instead of running it.
 

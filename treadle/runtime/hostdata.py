@@ -108,7 +108,8 @@ def _numbers(data: Any, leaf: Any, dtype: Any) -> Host:
     if raw.dtype.kind not in "biuf" and raw.dtype.name != "bfloat16":
         if hasattr(data, "__cuda_array_interface__"):
             raise ArrayError(
-                f"a {type(data).__name__} in the memory of a CUDA device cannot be used on the CPU: copy it to the host first"
+                f"a {type(data).__name__} in the memory of a CUDA device cannot be used on the CPU: "
+                "copy it to the host first"
             )
         raise ArrayError(f"cannot make an array from data of type {type(leaf).__name__} (NumPy: {raw.dtype})")
     return raw

@@ -19,6 +19,7 @@ from treadle.runtime.compiler import Executable, Request
 from treadle.runtime.device import get_device
 from treadle.runtime.execution import padded, run, run_packed
 from treadle.runtime.recording import active
+from treadle.types.arrays import array_type
 from treadle.types.layout import leaves
 from treadle.types.storage import ArrayRef
 
@@ -61,27 +62,47 @@ def launch(
         raise LaunchError(f"launch: expected a kernel, got {kernel!r}; is the decorator @kernel missing?")
     get_device(device)
     extents = launch_extents(dim)
-    binding = bind(kernel, [*inputs, *outputs], len(extents))
-    if len(extents) > 1 and binding.compiled.asks_flat_index and math.prod(extents) > MAX_EXTENT:
-        raise LaunchError(
-            f"kernel {kernel.key} asks for the flat index of its threads, which does not fit an int32 in a launch of {extents}"
-        )
-    if adjoint:
-        gradients = given_gradients(kernel, binding, [*adj_inputs], [*adj_outputs], len(inputs))
-        request = adjoint_request(binding, gradients)
-        refuse_lost(binding, request)
-        executable, values = adjoint_call(binding, request, gradients)
-    else:
-        gradients = None
-        executable, values = binding.compiled.forward, binding.values
+    given = _in_order(adj_inputs or (), adj_outputs or (), len(inputs)) if adjoint else None
     if record_cmd:
-        return Command(kernel, extents, [*inputs, *outputs], executable, values, binding, gradients)
+        return Command(kernel, extents, [*inputs, *outputs], given, record_tape)
+    binding = bind_launch(kernel, [*inputs, *outputs], extents)
+    if given is not None:
+        executable, values, gradients = _adjoint_of(binding, given)
+        run(executable, kernel, extents, values, None, (binding, gradients))
+        return None
     recorder = active.recorder
-    if recorder is not None and record_tape and not adjoint:
+    if recorder is not None and record_tape:
         recorder.record_binding(binding, extents, inputs, outputs).run_forward()
     else:
-        run(executable, kernel, extents, values, None, (binding, gradients))
+        run(binding.compiled.forward, kernel, extents, binding.values, None, binding)
     return None
+
+
+def _in_order(adj_inputs: Sequence[Any], adj_outputs: Sequence[Any], input_count: int) -> list[Any]:
+    """Gradients in the order of the parameters, None for those that are not given."""
+    return [*adj_inputs, *[None] * (input_count - len(adj_inputs)), *adj_outputs]
+
+
+def bind_launch(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Binding:
+    """The arguments of a launch, bound.
+
+    Raises:
+        LaunchError: they do not fit, or the threads are too many for what the kernel asks.
+    """
+    binding = bind(kernel, arguments, len(extents))
+    if len(extents) > 1 and binding.compiled.asks_flat_index and math.prod(extents) > MAX_EXTENT:
+        raise LaunchError(
+            f"kernel {kernel.name} asks for the flat index of its threads, which does not fit an int32 in a launch of {extents}"
+        )
+    return binding
+
+
+def _adjoint_of(binding: Binding, given: Sequence[Any]) -> tuple[Executable, list[Any], dict[str, array]]:
+    """The adjoint of a bound launch, the values to pack, and the gradients, which they refer to."""
+    gradients = given_gradients(binding, given)
+    request = adjoint_request(binding, gradients)
+    refuse_lost(binding, request)
+    return *adjoint_call(binding, request, gradients), gradients
 
 
 def own_gradients(arrays: Mapping[str, array]) -> dict[str, array]:
@@ -89,43 +110,57 @@ def own_gradients(arrays: Mapping[str, array]) -> dict[str, array]:
     return {label: gradient for label, a in arrays.items() if (gradient := a.grad) is not None}
 
 
-def given_gradients(
-    kernel: Any, binding: Binding, adj_inputs: list[Any], adj_outputs: list[Any], input_count: int
-) -> dict[str, array]:
+def given_gradients(binding: Binding, given: Sequence[Any]) -> dict[str, array]:
     """The gradient arrays of an adjoint launch: those given, else each array's own.
 
     Raises:
-        LaunchError: a gradient whose shape or dtype is not that of its array.
+        LaunchError: too many, or a gradient that cannot be that of its argument, or whose memory is read-only.
     """
-    adj_inputs += [None] * (input_count - len(adj_inputs))
-    given = adj_inputs + adj_outputs
+    compiled = binding.compiled
+    kernel, types = compiled.kernel, compiled.variant.types
+    if len(given) > len(types):
+        raise LaunchError(f"kernel {kernel.name} has {len(types)} parameters, but {len(given)} gradients were given")
     gradients = own_gradients(binding.arrays)
-    for (name, annotation), type_, gradient in zip(kernel.parameter_types.items(), binding.compiled.variant.types, given):
+    for name, type_, gradient in zip(kernel.parameter_types, types, given):
         if gradient is None:
             continue
         if type_.kind == "array":
-            gradient = as_array(kernel, f"{name} (its gradient)", type_, gradient)
-            if gradient.shape != binding.arrays[name].shape:
-                raise LaunchError(
-                    f"kernel {kernel.key}, parameter {name}: its gradient has shape {gradient.shape}, "
-                    f"the array {binding.arrays[name].shape}"
-                )
-            gradients[name] = gradient
+            gradients[name] = _given_gradient(binding, name, type_, gradient)
         elif type_.kind == "struct":
-            gradients.update(_struct_gradients(name, type_, gradient))
+            gradients.update(_struct_gradients(binding, name, type_, gradient))
     return gradients
 
 
-def _struct_gradients(name: str, type_: Any, gradient: Any) -> dict[str, array]:
+def _given_gradient(binding: Binding, label: str, type_: Any, gradient: Any) -> array:
+    """A gradient given for an array, checked."""
+    kernel = binding.compiled.kernel
+    found = as_array(kernel, f"{label} (its gradient)", type_, gradient)
+    shape = binding.arrays[label].shape
+    if found.shape != shape:
+        raise LaunchError(f"kernel {kernel.name}, parameter {label}: its gradient has shape {found.shape}, the array {shape}")
+    if found.readonly:
+        raise LaunchError(f"kernel {kernel.name}, parameter {label}: the memory of its gradient is read-only")
+    return found
+
+
+def _struct_gradients(binding: Binding, name: str, type_: Any, gradient: Any) -> dict[str, array]:
     """The arrays in a struct of gradients, by label."""
+    kernel = binding.compiled.kernel
     found = {}
     for leaf in leaves(type_):
         if isinstance(leaf.type, ArrayRef):
             member = gradient
             for step in leaf.path:
+                if not hasattr(member, step):
+                    raise LaunchError(
+                        f"kernel {kernel.name}, parameter {name}: its gradient must be a struct of type "
+                        f"{type_.__name__}, not {type(gradient).__name__}"
+                    )
                 member = getattr(member, step)
             if member is not None:
-                found[leaf_label(name, leaf.path)] = member
+                label = leaf_label(name, leaf.path)
+                own = binding.arrays[label]
+                found[label] = _given_gradient(binding, label, array_type(own.dtype, own.ndim), member)
     return found
 
 
@@ -149,14 +184,14 @@ def refuse_lost(binding: Binding, request: Request) -> None:
     adjoint = compiled.adjoint(request)
     if adjoint.reads_log:
         raise OverwriteError(
-            f"kernel {compiled.kernel.key}: the gradient needs the values that its atomics returned, "
+            f"kernel {compiled.kernel.name}: the gradient needs the values that its atomics returned, "
             "which only a launch recorded by a Tape keeps"
         )
     for read in sorted(adjoint.needed):
         for written in compiled.written:
             if overlaps(arrays[read], arrays[written]):
                 raise OverwriteError(
-                    f"kernel {compiled.kernel.key} overwrites array {read}, whose former contents the gradient needs: "
+                    f"kernel {compiled.kernel.name} overwrites array {read}, whose former contents the gradient needs: "
                     "record the launch with a Tape, which keeps them, or write to another array"
                 )
 
@@ -191,65 +226,78 @@ def adjoint_call(
 
 
 class Command:
-    """A launch with its arguments checked and packed, to be run many times by ``launch()``."""
+    """A launch with its arguments checked and packed, to be run many times by ``launch()``.
+
+    ``gradients``: what was given for an adjoint launch, else None. While a tape records, a command is recorded like
+    any launch, unless ``record_tape`` is false.
+    """
 
     def __init__(
         self,
         kernel: Any,
         extents: tuple[int, ...],
         arguments: list[Any],
-        executable: Executable,
-        values: list[Any],
-        binding: Binding,
-        gradients: Any = None,
+        gradients: Optional[list[Any]] = None,
+        record_tape: bool = True,
     ) -> None:
         self.kernel = kernel
-        self._extents = extents
-        self._arguments = arguments
-        self._executable = executable
-        self._binding = binding
-        self._gradients = gradients  # the packed arguments refer to their memory
-        self._pack(values)
+        self._given = gradients
+        self._records = record_tape and gradients is None
+        self._bind(arguments, extents)
 
-    def _pack(self, values: list[Any]) -> None:
-        self._packed = self._executable.pack(*padded(self._extents), *values)
-        self._total = 1
-        for extent in self._extents:
-            self._total *= extent
-
-    def _rebind(self) -> None:
-        self._binding = bind(self.kernel, self._arguments, len(self._extents))
-        self._executable = self._binding.compiled.forward
-        self._pack(self._binding.values)
+    def _bind(self, arguments: list[Any], extents: tuple[int, ...]) -> None:
+        """Take new arguments; nothing changes if they do not fit."""
+        binding = bind_launch(self.kernel, arguments, extents)
+        gradients: Optional[dict[str, array]] = None
+        if self._given is None:
+            executable, values = binding.compiled.forward, binding.values
+        else:
+            executable, values, gradients = _adjoint_of(binding, self._given)
+        self._packed = executable.pack(*padded(extents), *values)
+        self._total = math.prod(extents)
+        self._executable, self._arguments, self._extents = executable, arguments, extents
+        # The packed arguments refer to the memory of these arrays.
+        self._binding, self._gradients = binding, gradients
 
     def set_dim(self, dim: Any) -> None:
         """Change the number of threads."""
-        self._extents = launch_extents(dim)
-        self._rebind()
+        self._bind(self._arguments, launch_extents(dim))
 
     def set_param_at_index(self, index: int, value: Any) -> None:
-        """Change one argument, by position."""
-        self._arguments[index] = value
-        self._rebind()
+        """Change one argument, by position.
+
+        Raises:
+            LaunchError: the kernel has no such parameter, or the value does not fit it.
+        """
+        if not 0 <= index < len(self._arguments):
+            raise LaunchError(f"kernel {self.kernel.name} has {len(self._arguments)} parameters, none at index {index}")
+        self._bind([*self._arguments[:index], value, *self._arguments[index + 1 :]], self._extents)
 
     def set_param_by_name(self, name: str, value: Any) -> None:
         """Change one argument, by name.
 
         Raises:
-            LaunchError: the kernel has no such parameter.
+            LaunchError: the kernel has no such parameter, or the value does not fit it.
         """
         names = list(self.kernel.parameter_names)
         if name not in names:
-            raise LaunchError(f"kernel {self.kernel.key} has no parameter {name}; it has {', '.join(names)}")
+            raise LaunchError(f"kernel {self.kernel.name} has no parameter {name}; it has {', '.join(names)}")
         self.set_param_at_index(names.index(name), value)
 
     def set_params(self, values: Sequence[Any]) -> None:
-        """Change the arguments from the first on."""
-        self._arguments[: len(values)] = values
-        self._rebind()
+        """Change the arguments from the first on.
+
+        Raises:
+            LaunchError: a value does not fit, or there are more than parameters.
+        """
+        self._bind([*values, *self._arguments[len(values) :]], self._extents)
 
     def launch(self, stream: Any = None) -> None:
         """Run the command."""
+        recorder = active.recorder
+        if recorder is not None and self._records:
+            recorder.record_binding(self._binding, self._extents, self._arguments, ()).run_forward()
+            return
         if not self._total:
             return
         if capturing.active.capture is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
-from treadle.errors import OverwriteError
+from treadle.errors import OverwriteError, TreadleError
 from treadle.runtime.array import array, clone
 from treadle.runtime.binding import Binding
 from treadle.runtime.compiler import Adjoint, Request
@@ -52,7 +52,8 @@ class LaunchRecord(Record):
 
     ``request``: the adjoint that was wanted when it was recorded. ``needs``: the arrays whose
     contents that adjoint reads, by label. ``scratch``: what was, before the launch, in memory that
-    the kernel reads after writing to it. ``log``: the values that its atomics returned.
+    the kernel reads after writing to it. ``log``: the values that its atomics returned. ``failed``: an
+    assertion stopped it.
     """
 
     binding: Binding
@@ -64,6 +65,7 @@ class LaunchRecord(Record):
     needs: dict[str, Need]
     scratch: list[Snapshot] = field(default_factory=list)
     log: Optional[LaunchLog] = None
+    failed: bool = False
     metadata: Optional[dict[str, Any]] = None
 
     @property
@@ -81,16 +83,23 @@ class LaunchRecord(Record):
     def run_forward(self) -> None:
         """Run the kernel, keeping what its atomics return if the adjoint reads it."""
         compiled = self.binding.compiled
+        self.failed = True  # until it has run
         if self.adjoint is not None and self.adjoint.reads_log:
             values = self.binding.values
             self.log = run_logging(compiled.logged_forward(), self.kernel, self.extents, values, self.binding)
         else:
             run(compiled.forward, self.kernel, self.extents, self.binding.values, None, self.binding)
+        self.failed = False
 
     def backward(self, state: BackwardPass) -> None:
         gradients = own_gradients(self.binding.arrays)
         if not gradients:
             return
+        if self.failed:
+            raise TreadleError(
+                f"kernel {self.kernel.name} failed when its launch was recorded, so that it has no gradient; "
+                "reset the tape and record again"
+            )
         request = adjoint_request(self.binding, gradients)
         if not request.active <= self.request.active:
             self._check_late(request, state)
@@ -116,14 +125,14 @@ class LaunchRecord(Record):
         needed = (adjoint.needed | adjoint.needed_after) - self.needs.keys()
         if adjoint.reads_log and self.log is None:
             raise OverwriteError(
-                f"kernel {self.kernel.key}: what its atomics returned was not kept, as no gradient was asked for when "
+                f"kernel {self.kernel.name}: what its atomics returned was not kept, as no gradient was asked for when "
                 "the launch was recorded; set requires_grad before"
             )
         for label in sorted(needed):
             source = self.binding.arrays[label]
             if any(overlaps(source, written) for written in state.written_since()):
                 raise OverwriteError(
-                    f"kernel {self.kernel.key}, parameter {label}: its contents are needed for a gradient that was asked "
+                    f"kernel {self.kernel.name}, parameter {label}: its contents are needed for a gradient that was asked "
                     "for only after the launch had been recorded, and they have been overwritten since; "
                     "set requires_grad before"
                 )

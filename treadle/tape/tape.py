@@ -132,7 +132,7 @@ class Tape:
             for label in compiled.written:
                 needs = self._versions.overwritten(arrays[label])
                 if needs:
-                    self._keep(needs, f"kernel {compiled.kernel.key}, parameter {label}")
+                    self._keep(needs, f"kernel {compiled.kernel.name}, parameter {label}")
         if record.adjoint is not None and record.adjoint.needed_after:
             # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
             self._enter_needs(record, record.adjoint.needed_after)
@@ -167,7 +167,7 @@ class Tape:
         compiled, arrays = record.binding.compiled, record.binding.arrays
         if self.overwrites == "error":
             raise OverwriteError(
-                f"kernel {compiled.kernel.key} reads {', '.join(sorted(hazardous))} after writing to the same memory, "
+                f"kernel {compiled.kernel.name} reads {', '.join(sorted(hazardous))} after writing to the same memory, "
                 "and the gradient needs what it read"
             )
         repeated = {w for w in compiled.written if any(overlaps(arrays[w], arrays[r]) for r in hazardous)}
@@ -205,13 +205,15 @@ class Tape:
             DerivativeError: a kernel has no derivative that is needed.
             OverwriteError: a value that is needed was overwritten.
         """
-        if loss is not None:
-            self._seed_loss(loss)
-        for target, gradient in (grads or {}).items():
-            self._seed(target, gradient)
+        if grads is not None and not isinstance(grads, Mapping):
+            raise TreadleError(f"backward: grads maps arrays to gradients; it cannot be of type {type(grads).__name__}")
         state = BackwardPass(self._records)
         before = activate(None)
         try:
+            if loss is not None:
+                self._seed_loss(loss)
+            for target, gradient in (grads or {}).items():
+                self._seed(target, gradient)
             for state.position in range(len(self._records) - 1, -1, -1):
                 self._records[state.position].backward(state)
             state.retained.restore()
@@ -219,6 +221,8 @@ class Tape:
             activate(before)
 
     def _seed_loss(self, loss: array) -> None:
+        if not isinstance(loss, array):
+            raise TreadleError(f"backward: the loss must be an array of one element, not {type(loss).__name__}")
         if loss.size != 1:
             raise TreadleError(f"backward: the loss must have one element, not shape {loss.shape}; pass grads= instead")
         if loss.grad is None:
@@ -226,7 +230,13 @@ class Tape:
         self.loss = loss
         loss.grad.fill_(1)
 
-    def _seed(self, target: array, gradient: array) -> None:
+    def _seed(self, target: array, gradient: Any) -> None:
+        if not isinstance(target, array):
+            raise TreadleError(f"backward: grads maps arrays to gradients; {type(target).__name__} is no array")
+        if gradient is None:
+            raise TreadleError("backward: grads maps an array to None, which is no gradient")
+        if not isinstance(gradient, array):
+            gradient = array(gradient, dtype=target.dtype, copy=False)
         if target.grad is None:
             target.requires_grad = True
         if gradient.shape != target.shape:

@@ -33,7 +33,7 @@ class _Access:
 
 
 def _access(compiled: CompiledKernel, label: str, written: bool) -> _Access:
-    return _Access(f"kernel {compiled.kernel.key}, parameter {label}", compiled.place(label, written))
+    return _Access(f"kernel {compiled.kernel.name}, parameter {label}", compiled.place(label, written))
 
 
 def _user_level() -> int:

@@ -77,7 +77,7 @@ class Need:
     @property
     def reader(self) -> str:
         """Who needs the contents, for messages."""
-        return self.label if self.kernel is None else f"kernel {self.kernel.key}, parameter {self.label}"
+        return self.label if self.kernel is None else f"kernel {self.kernel.name}, parameter {self.label}"
 
 
 @dataclass(slots=True)
