@@ -279,8 +279,9 @@ def _update(ctx: Context, body: Body, result: Value, node: Any) -> Value:
         if isinstance(argument, ast.Name) and argument.id not in ctx.environment:
             continue  # captured: it stays what it is
         if isinstance(argument, (ast.Name, ast.Attribute, ast.Subscript)):
-            if ctx.source.liveness.note_change(node, argument):
-                raise Retype(frozenset(), None, settled=False)
+            loop = ctx.source.liveness.note_change(node, argument)
+            if loop is not None:
+                raise Retype(frozenset(((id(loop), f"%changed {ctx.source.segment(argument)}"),)), None, settled=True)
             ctx.place(argument).set(new)
     return Constant(None) if count == 0 else result.items[0] if count == 1 else TupleValue(result.items[:count])
 

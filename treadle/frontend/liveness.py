@@ -60,17 +60,17 @@ class Liveness:
         """The names in a set, in the order in which the function mentions them (backwards)."""
         return [name for name, bit in self.bits.items() if mask & bit]
 
-    def note_change(self, call: ast.Call, argument: ast.expr) -> bool:
+    def note_change(self, call: ast.Call, argument: ast.expr) -> ast.stmt | None:
         """Take note that a call changes an argument: the loops around it assign that variable.
 
-        Which calls do so is found out as they are built. Returns whether this is news to a loop.
+        Which calls do so is found out as they are built. Returns the outermost loop to which this is news.
         """
         mask = self._root(argument)
-        news = False
+        news = None
         for loop, info in self._loops:
             if info.assigned & mask != mask and any(part is call for part in ast.walk(loop)):
                 info.assigned |= mask
-                news = True
+                news = loop
         return news
 
     # -- Statements: from what is needed after to what is needed before
