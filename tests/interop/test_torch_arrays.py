@@ -24,6 +24,7 @@ from treadle.interop.torch import (
 )
 from treadle.runtime.array import array
 from treadle.runtime.creation import zeros
+from treadle.runtime.streams import ScopedStream, get_stream
 
 torch = pytest.importorskip("torch")
 
@@ -59,9 +60,19 @@ def test_names_of_dtypes_and_devices() -> None:
     assert device_to_torch("cpu") == "cpu"
     with pytest.raises(RuntimeError, match="CPU only"):
         device_from_torch(torch.device("cuda", 0))
-    assert stream_from_torch() is None and stream_from_torch("cpu") is None and stream_to_torch("cpu") is None
-    with pytest.raises(RuntimeError):
-        stream_from_torch("cuda")
+
+
+def test_streams() -> None:
+    ours, theirs = get_stream("cpu"), torch.cpu.current_stream()
+    for given in (None, "cpu", torch.device("cpu"), torch.zeros(1), theirs):
+        assert stream_from_torch(given) is ours
+    for given in (None, "cpu", ours, ours.device):
+        assert isinstance(stream_to_torch(given), torch.cpu.Stream)
+    with torch.cpu.stream(stream_to_torch(ours)), ScopedStream(stream_from_torch(theirs)):
+        pass
+    for convert in (stream_from_torch, stream_to_torch):
+        with pytest.raises(RuntimeError, match="CPU only"):
+            convert("cuda")
 
 
 # -- Layout

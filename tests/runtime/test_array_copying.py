@@ -174,6 +174,12 @@ class Log(Recorder):
     def record_fill(self, dest: array) -> None:
         self.events.append(("fill", dest, dest.list()))
 
+    def scope_begin(self, name: str) -> None:
+        self.events.append(("scope", name))
+
+    def scope_end(self) -> None:
+        self.events.append(("end of scope",))
+
     def mark_read(self, array: array) -> None:
         self.events.append(("read", array))
 

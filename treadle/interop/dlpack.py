@@ -121,7 +121,8 @@ def _wrap(tensor: dlpack.Tensor, dtype: Any, owner: Any, readonly: bool) -> arra
         strides = tuple([stride * size for stride in tensor.strides[:ndim]])
     else:
         strides = shapes.contiguous_strides(shape, size)
-    return wrap_memory((tensor.data or 0) + tensor.byte_offset, scalar, shape, strides, dtype, owner, readonly, "tensor")
+    address = (tensor.data or 0) + tensor.byte_offset
+    return wrap_memory(address, scalar, shape, strides, dtype, owner, readonly, "tensor")
 
 
 def to_dlpack(a: array) -> Any:

@@ -6,6 +6,7 @@ PyTorch is imported when a function here is called, not before.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,13 @@ from treadle.interop.memory import wrap_memory
 from treadle.runtime import elements
 from treadle.runtime.array import array
 from treadle.runtime.device import CPU, Device, DeviceLike, get_device
+from treadle.runtime.streams import Stream, get_stream
 from treadle.types import SCALARS, bfloat16, from_annotation, is_scalar
 
 if TYPE_CHECKING:
     import torch
+
+    from treadle.interop.torch_op import TorchOp
 
 __all__ = [
     "device_from_torch",
@@ -28,6 +32,7 @@ __all__ = [
     "stream_from_torch",
     "stream_to_torch",
     "to_torch",
+    "torch_op",
 ]
 
 
@@ -76,14 +81,26 @@ def device_to_torch(device: DeviceLike) -> str:
     return get_device(device).alias
 
 
-def stream_from_torch(stream_or_device: Any = None) -> None:
-    """The stream of a PyTorch stream: None for the CPU, which has none in PyTorch. Raises for CUDA streams."""
-    get_device(None if stream_or_device is None else str(getattr(stream_or_device, "device", stream_or_device)))
+def stream_from_torch(stream_or_device: Any = None) -> Stream:
+    """The stream of a PyTorch stream, or of the current one of a device. Raises as ``get_device`` does.
+
+    On the CPU both run in order, so that it is the current stream.
+    """
+    return get_stream(None if stream_or_device is None else _device_name(stream_or_device))
 
 
-def stream_to_torch(stream_or_device: Any = None) -> None:
-    """The PyTorch stream of a stream: None for the CPU, which has none in PyTorch."""
-    get_device(None if stream_or_device is None else str(getattr(stream_or_device, "device", stream_or_device)))
+def stream_to_torch(stream_or_device: Stream | DeviceLike = None) -> torch.cpu.Stream:
+    """The PyTorch stream of a stream, or of the current one of a device. Raises as ``get_device`` does."""
+    import torch
+
+    get_device(stream_or_device.device if isinstance(stream_or_device, Stream) else stream_or_device)
+    return torch.cpu.current_stream()
+
+
+def _device_name(stream_or_device: Any) -> str:
+    if type(stream_or_device).__module__ == "torch.cpu":  # a stream that does not know its device
+        return "cpu"
+    return str(getattr(stream_or_device, "device", stream_or_device))
 
 
 def from_torch(
@@ -188,3 +205,39 @@ def _share(a: array) -> torch.Tensor:
     if elements.layout(a.dtype).scalar is bfloat16:
         return torch.from_numpy(host.view("i2")).view(torch.bfloat16)
     return torch.from_numpy(host)
+
+
+def torch_op(
+    kernel: Any,
+    num_outputs: int = 1,
+    launch_dims: Any = None,
+    output_dims: Any = None,
+    in_out_argnames: Sequence[str] | None = None,
+    name: str | None = None,
+) -> TorchOp:
+    """A kernel as an operator of PyTorch: for autograd, ``torch.compile(fullgraph=True)`` and ``torch.func``.
+
+    The first parameters of the kernel are the inputs, the last ``num_outputs`` the outputs; of these, the ones named
+    in ``in_out_argnames`` are among the inputs instead, and count. A call takes the inputs, and ``launch_dims`` and
+    ``output_dims`` by name. It returns a tensor, or with several outputs a tuple, those of ``in_out_argnames`` first.
+    Outputs are new tensors that start as zeros; inputs are never written.
+
+    Args:
+        kernel: the kernel. The types of its outputs must be known.
+        num_outputs: how many outputs there are, in-outs included.
+        launch_dims: the number of threads, or up to four extents. None: the shape of the first array among the inputs,
+            else that of the first output.
+        output_dims: the shape of the outputs: an int, a tuple, or a dict of these by name; with or without the
+            components of vectors and matrices. None: the launch dimensions.
+        in_out_argnames: array parameters that the kernel updates. The operator works on a copy of them.
+        name: in PyTorch's registry, ``"namespace::name"``. None: one made of the kernel's name.
+
+    Arrays have their components in the trailing dimensions, as everywhere. Scalars, vectors and matrices are passed as
+    Python values, without a gradient. ``torch.func.vmap`` batches every array; the dimensions above never include the
+    batch. The gradient is the kernel's; there is no second derivative.
+
+    Raises TypeError or ValueError, at construction or at a call, for what does not fit the kernel.
+    """
+    from treadle.interop.torch_op import TorchOp  # it imports PyTorch
+
+    return TorchOp(kernel, num_outputs, launch_dims, output_dims, in_out_argnames or (), name)
