@@ -5,6 +5,7 @@ Users write ``import treadle as wp``. This file has the public names and nothing
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from typing import Any as Any
 
 from treadle import config as config
@@ -48,6 +49,7 @@ from treadle.language import adjoint as adjoint
 from treadle.language import constant as constant
 from treadle.language import func as func
 from treadle.language import func_grad as func_grad
+from treadle.language import func_native as func_native
 from treadle.language import func_replay as func_replay
 from treadle.language import get_module as get_module
 from treadle.language import get_module_options as get_module_options
@@ -142,3 +144,7 @@ __version__ = VERSION
 # language, unless a name means something in Python already (zeros, matrix).
 globals().update({name: value for name, value in {**_BUILTINS, **_NAMES}.items() if name not in globals()})
 bool = bool_
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the names above, for type checkers

@@ -70,9 +70,8 @@ def run(settings: Settings) -> Outcome:
 
 def _print_statistics(before: Points, after: Points, outcome: Outcome) -> None:
     print(f"\n{'distance from the target':26s}{'before':>10s}{'after':>10s}")
-    rows = [("mean", np.mean), ("median", np.median), ("worst", np.max)]
-    for name, statistic in rows:
-        print(f"{name + ' (m)':26s}{statistic(before):10.3f}{statistic(after):10.3f}")
+    for name, share in (("median", 0.5), ("90 % closer than", 0.9), ("worst", 1.0)):
+        print(f"{name + ' (m)':26s}{np.quantile(before, share):10.3f}{np.quantile(after, share):10.3f}")
     hits = [100.0 * np.mean(d < HIT_DISTANCE) for d in (before, after)]
     print(f"{f'closer than {HIT_DISTANCE * 100:.0f} cm (%)':26s}{hits[0]:10.1f}{hits[1]:10.1f}")
     print(f"{'mean square (m²)':26s}{outcome.first_loss:10.3f}{outcome.last_loss:10.5f}")

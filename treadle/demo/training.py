@@ -55,7 +55,8 @@ class Simulation:
 
     def distances(self) -> Points:
         """How far from its target each ball came to rest in the last run, in m."""
-        return np.sqrt(self.misses.numpy())
+        distances: Points = np.sqrt(self.misses.numpy())
+        return distances
 
 
 def descend(simulation: Simulation, iterations: int, report: Callable[[int, float], None]) -> list[float]:
