@@ -294,7 +294,7 @@ def integrated_quaternion(T):
     return kernel
 
 
-@case(dim=2, q=Input(2, -1.0, 1.0, of=quat), x=Input(2, of=vec(3)), out=Output(2, of=vec(3)), plain=False)
+@case(dim=2, q=Input(2, -1.0, 1.0, of=quat), x=Input(2, of=vec(3)), out=Output(2, of=vec(3)))
 def transforms(T):
     V = wp.types.vector(length=3, dtype=T)
     Q = wp.types.quaternion(dtype=T)
