@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo.add_argument("--picture", type=Path, default=Path("balls.png"), help="a PNG file (default: balls.png)")
     demo.add_argument("--no-picture", dest="picture", action="store_const", const=None, help="draw nothing")
     options = parser.parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without block characters shows something else
 
     from treadle.demo import Settings, run
 
