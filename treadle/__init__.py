@@ -33,6 +33,13 @@ from treadle.interop.jax import jax_kernel as jax_kernel
 from treadle.interop.jax import to_jax as to_jax
 from treadle.interop.numpy import dtype_from_numpy as dtype_from_numpy
 from treadle.interop.numpy import dtype_to_numpy as dtype_to_numpy
+from treadle.interop.paddle import device_from_paddle as device_from_paddle
+from treadle.interop.paddle import device_to_paddle as device_to_paddle
+from treadle.interop.paddle import dtype_from_paddle as dtype_from_paddle
+from treadle.interop.paddle import dtype_to_paddle as dtype_to_paddle
+from treadle.interop.paddle import from_paddle as from_paddle
+from treadle.interop.paddle import stream_from_paddle as stream_from_paddle
+from treadle.interop.paddle import to_paddle as to_paddle
 from treadle.interop.torch import device_from_torch as device_from_torch
 from treadle.interop.torch import device_to_torch as device_to_torch
 from treadle.interop.torch import dtype_from_torch as dtype_from_torch
