@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treadle.ad.errors import DerivativeError
 from treadle.ad.scope import Scope, SweepCloner
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, CustomDerivative, Function, Op, Value
@@ -53,7 +54,7 @@ class _ReadingAfter(Cloner):
 
     def op(self, op: Op) -> list[Value]:
         results = super().op(op)
-        if op.name == "load":
+        if op.name in ("load", "native"):
             self.builder.block.ops[-1].attributes["after"] = True
         return results
 
@@ -70,6 +71,22 @@ def without_effects(transform: Transform, function: Function) -> Function:
     return copy
 
 
+def sweep_native(transform: Transform, cloner: SweepCloner, op: Op) -> None:
+    """Run C++ again for its results; what it did to arrays is done."""
+    if op.results:
+        types = [r.type for r in op.results]
+        again = transform.builder.op("native_again", cloner.values(op.operands), types, dict(op.attributes))
+        for old, new in zip(op.results, again.results):
+            cloner.scope.define(old, new)
+
+
+def reverse_native(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
+    """C++ without a derivative: refuse if one is asked for."""
+    incoming = [adjoints.pop(r, None) for r in op.results]
+    if any(g is not None for g in incoming) or any(transform.companions.get(v) is not None for v in op.operands):
+        raise DerivativeError("a gradient is asked for through a func_native that has no adj_snippet", op.location)
+
+
 def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
     """Call the gradient function and hand on its results."""
     from treadle.ad.transform import adjoint_type, converted, differentiable
@@ -77,7 +94,8 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
     incoming = [adjoints.pop(r, None) for r in op.results]
     callee, custom = op.attributes["callee"], _custom(op)
     arrays = [v for v in op.operands if isinstance(v.type, ArrayRef)]
-    if all(g is None for g in incoming) and not arrays:
+    active = [transform.companions.get(v) is not None for v in arrays]
+    if all(g is None for g in incoming) and not any(active):
         return
     builder = transform.builder
     seeds = [
@@ -85,6 +103,7 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
         for r, g in zip(op.results, incoming)
         if differentiable(r.type)
     ]
+    # An array without gradient has a companion that refers to nothing, and what is added to it is lost.
     companions = [
         builder.zero(v.type) if companion is None else scope.recall(companion)
         for v in arrays

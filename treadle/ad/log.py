@@ -97,7 +97,7 @@ def only_extrema(function: Function) -> set[Op]:
         if op.name in ("store", "atomic"):
             for label in origins.of(op.operands[0]):
                 kinds.setdefault(label, set()).add(op.attributes.get("kind", "store"))
-        elif op.name == "call":
+        elif op.name in ("call", "native"):
             for value in op.operands:
                 for label in origins.of(value) if isinstance(value.type, ArrayRef) else ():
                     kinds.setdefault(label, set()).add("call")
@@ -151,14 +151,16 @@ def _touching(function: Function, labels: frozenset[str], names: tuple[str, ...]
 
 
 def _check_calls(function: Function, labels: frozenset[str]) -> None:
+    """Refuse calls of functions with a derivative of their own, or of C++, on arrays that are read after being written."""
     origins = Origins(function)
     for op in function.body.walk():
-        if op.name == "call":
+        if op.name in ("call", "native"):
             for value in op.operands:
                 if isinstance(value.type, ArrayRef) and origins.of(value) & labels:
+                    callee = op.attributes.get("callee")
                     raise DerivativeError(
-                        f"function {op.attributes['callee'].name}, which has a derivative of its own, gets an array that "
-                        "the kernel reads after writing to it; the gradient of this is not supported",
+                        f"{f'function {callee.name}' if callee else 'a func_native'}, which has a derivative of its own, "
+                        "gets an array that the kernel reads after writing to it; the gradient of this is not supported",
                         op.location,
                     )
 

@@ -29,7 +29,7 @@ NOT_REPEATED = ("store", "print", "assert")
 
 
 # Ops whose reverse can do something though their results have no adjoint.
-WITH_WORK = ("store", "atomic", "call", "save")
+WITH_WORK = ("store", "atomic", "call", "native", "save")
 
 
 def differentiable(type_: StorageType) -> bool:
@@ -128,6 +128,8 @@ class Transform:
             return  # the iterations are only being counted
         if op.name == "call":
             custom.sweep(self, cloner, op)
+        elif op.name == "native":
+            custom.sweep_native(self, cloner, op)
         elif op in self.logs.thread or op in self.logs.launch:
             memory.sweep_logged(self, cloner, scope, op)
         elif op.name in NOT_REPEATED:
@@ -284,6 +286,7 @@ _RULES: dict[str, Any] = {
     "atomic": memory.reverse_atomic,
     "extract": _reverse_extract,
     "call": custom.reverse,
+    "native": custom.reverse_native,
     "frame": frames.reverse_frame,
     "save": frames.reverse_save,
     "restore": frames.reverse_restore,

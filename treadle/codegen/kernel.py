@@ -18,6 +18,7 @@ from treadle.codegen import (
     indices,
     logs,
     memory,
+    native,
     printing,
     stack,
 )
@@ -35,7 +36,7 @@ from treadle.types.storage import Aggregate, ArrayRef
 
 HANDLERS: dict[str, Handler] = {
     name: handler
-    for room in (aggregates, assertions, atomics, control_flow, handles, indices, logs, memory, printing, stack)
+    for room in (aggregates, assertions, atomics, control_flow, handles, indices, logs, memory, native, printing, stack)
     for name, handler in room.HANDLERS.items()
 }
 

@@ -10,6 +10,7 @@ from treadle.frontend import intrinsics as intrinsics
 from treadle.frontend import loops as loops
 from treadle.frontend import resolve as resolve
 from treadle.frontend import statements as statements
+from treadle.frontend.captures import Captures as Captures
 from treadle.frontend.fingerprint import fingerprint as fingerprint
 from treadle.frontend.session import FunctionInstance as FunctionInstance
 from treadle.frontend.session import build_function as build_function

@@ -89,6 +89,7 @@ class _Writer:
         for name, annotation in body.annotations.items():
             self.add(name)
             self.type(annotation)
+        self.add("native", repr(body.native))
         self.add("result")
         self.type(body.result if body.result is not MISSING else None)
         for name, default in body.defaults.items():
@@ -110,7 +111,7 @@ class _Writer:
             if expression.uses_variables:  # of which it can use only what follows from the rest of the digest
                 for chain in expression.chains:
                     self.add("name", *chain)
-                    self.reference(body, chain)
+                    self.reference(body, chain, body.declared.get(chain[0], MISSING))
                 continue
             try:
                 value = statics.run(source, body, expression.node, {})
@@ -118,9 +119,9 @@ class _Writer:
                 raise _Unknown from error  # the compiler will tell
             self.value(value)
 
-    def reference(self, body: Body, chain: Chain) -> None:
+    def reference(self, body: Body, chain: Chain, root: Any = MISSING) -> None:
         """What ``root.attribute.attribute`` means: followed as far as it leads through compile-time objects."""
-        found = body.lookup(chain[0])
+        found = body.lookup(chain[0]) if root is MISSING else root
         for name in chain[1:]:
             if isinstance(found, (Composite, Struct, np.generic)):
                 break

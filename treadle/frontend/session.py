@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treadle.frontend import derivatives
+from treadle.frontend import derivatives, native
 from treadle.frontend.context import RESULT, RETURN, Context, Environment, Hint
 from treadle.frontend.conversions import settle
 from treadle.frontend.guesses import attempts
@@ -82,6 +82,9 @@ class Session:
         return found
 
     def _build(self, body: Body, arguments: Sequence[Value]) -> FunctionInstance:
+        if body.native is not None:
+            return native.build_native(body, arguments)
+
         def attempt(hints: dict[HintKey, Hint]) -> FunctionInstance:
             function = Function(body.name)
             environment: Environment = {}

@@ -1,4 +1,4 @@
-"""``static(expression)``: evaluated by Python when the kernel is built."""
+"""``static(expression)``: evaluated by Python when the kernel is built, with the names as they were at its definition."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(source: Source, body: Body, node: ast.expr, names: dict[str, Any]) -> An
     if code is None:
         code = compile(ast.Expression(node), source.file, "eval")
         source.compiled[id(node)] = code
-    names = {**body.closure(), **names}
+    names = {**body.closure(), **body.declared, **names}
     # All in one dictionary, since a comprehension in the expression sees globals only.
     return eval(code, {**body.python.__globals__, **names} if names else body.python.__globals__)
 

@@ -3,7 +3,7 @@
 | op | operands → results, attributes | meaning |
 | --- | --- | --- |
 | ``constant`` | → T, ``value`` | a scalar constant |
-| ``null_array`` | → array | a handle that refers to nothing, never read |
+| ``null_array`` | → array | a handle that refers to nothing: it has zeros, and what is written to it is lost |
 | ``if`` | bool → what both blocks yield | blocks: then, else; neither has parameters |
 | ``for`` | count, initial… → final… | block body(k, carried…) yields carried…; k = 0 … count−1 has the type of count (int32 or int64); a negative count is 0 |
 | ``while`` | initial… → final… | blocks condition(carried…) yields one bool; body(carried…) yields carried… |
@@ -21,6 +21,7 @@
 | ``restore`` | frame, k → value…, ``types`` | reads record k |
 | ``seal`` | frame, count | a frame without count is complete; others may be opened on top |
 | ``release`` | frame | gives the frame, the topmost one, back |
+| ``native`` | value… → T…; ``symbol``, ``source`` | calls a function of a C++ library; ``native_again`` the same for its results alone, in a primal sweep |
 | ``log_append`` | value; ``log`` | appends to the log of this thread; ``log`` is "thread" (gone when the thread ends) or "launch" (kept with the launch) |
 | ``log_mark`` | ``log`` | the log of this thread starts here; in a function that appends to a "launch" log |
 | ``log_start`` | → int64, ``log`` | where the log of this thread starts, in words of 8 bytes |
@@ -38,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from treadle.ir.core import Op, Value
 from treadle.ir.definitions import Definition, IRError, declare
 from treadle.types import scalars
 from treadle.types.scalars import ScalarMeta
@@ -108,6 +110,32 @@ def _slice(types: Types, attributes: Attributes) -> tuple[StorageType, ...]:
     return (ArrayRef(array.ndim, array.itemsize),)
 
 
+def _is_null(array: Value) -> bool:
+    return isinstance(array.owner, Op) and array.owner.name == "null_array"
+
+
+def _fold_load(b: Any, operands: Sequence[Value], attributes: Attributes) -> Any:
+    """A handle that refers to nothing has zeros; what is written to it is lost."""
+    return b.zero(attributes["type"]) if _is_null(operands[0]) else None
+
+
+def _fold_store(b: Any, operands: Sequence[Value], attributes: Attributes) -> Any:
+    return () if _is_null(operands[0]) else None
+
+
+def _fold_atomic(b: Any, operands: Sequence[Value], attributes: Attributes) -> Any:
+    return b.zero(operands[-1].type) if _is_null(operands[0]) else None
+
+
+def _fold_part(rule: Any) -> Any:
+    """A part of nothing is nothing."""
+
+    def fold(b: Any, operands: Sequence[Value], attributes: Attributes) -> Any:
+        return b.zero(rule([v.type for v in operands], attributes)[0]) if _is_null(operands[0]) else None
+
+    return fold
+
+
 def _results(*result: StorageType) -> Any:
     return lambda types, attributes: result
 
@@ -120,12 +148,12 @@ for _definition in (
     Definition("while", None),
     Definition("call", None, effect="write"),
     Definition("gradient", None),
-    Definition("load", _load, effect="read"),
-    Definition("store", _store, effect="write"),
-    Definition("atomic", _atomic, effect="write"),
+    Definition("load", _load, effect="read", fold=_fold_load),
+    Definition("store", _store, effect="write", fold=_fold_store),
+    Definition("atomic", _atomic, effect="write", fold=_fold_atomic),
     Definition("shape", _results(scalars.int32)),
-    Definition("view", _view),
-    Definition("slice", _slice),
+    Definition("view", _view, fold=_fold_part(_view)),
+    Definition("slice", _slice, fold=_fold_part(_slice)),
     Definition("thread_index", _results(scalars.int32)),
     Definition("frame", _results(scalars.int64), effect="write"),
     Definition("save", _results(), effect="write"),
@@ -136,6 +164,8 @@ for _definition in (
     Definition("log_mark", _results(), effect="write"),
     Definition("log_start", _results(scalars.int64)),
     Definition("log_read", lambda types, attributes: (attributes["type"],), effect="read"),
+    Definition("native", None, effect="write"),
+    Definition("native_again", None, effect="read"),
     Definition("unavailable", lambda types, attributes: (attributes["type"],)),
     Definition("print", _results(), effect="write"),
     Definition("assert", _results(), effect="write"),

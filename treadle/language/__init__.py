@@ -26,6 +26,7 @@ from treadle.language.errors import UnsupportedError as UnsupportedError
 from treadle.language.functions import Function as Function
 from treadle.language.functions import Gradient as Gradient
 from treadle.language.functions import Kernel as Kernel
+from treadle.language.native import func_native as func_native
 from treadle.language.options import Module as Module
 from treadle.language.options import get_module as get_module
 from treadle.language.options import get_module_options as get_module_options

@@ -14,6 +14,7 @@ from typing import Any
 
 from treadle.language import notation
 from treadle.language.errors import CompileError
+from treadle.language.native import NativeCode
 
 # How an assert begins its failure, in the byte code of this version of Python.
 _LOAD_ERROR: int = opcode.opmap.get("LOAD_ASSERTION_ERROR") or opcode.opmap["LOAD_COMMON_CONSTANT"]
@@ -30,7 +31,7 @@ class Body:
     ``same``: parameters that must have one type. ``static``: parameters that are compile-time constants.
     ``updates``: parameters that a call changes; the function returns their new values after its result.
     ``consistent``: whether ``Int``, ``Float`` and ``Scalar`` stand for one type each in a call.
-    ``custom_gradient``, ``custom_replay``: the bodies given by ``func_grad`` and ``func_replay``.
+    ``native``: the C++ that stands for the body, given by ``func_native``. ``custom_gradient``, ``custom_replay``: the bodies given by ``func_grad`` and ``func_replay``.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Body:
         self.same = same
         self.static = static
         self.updates = updates
+        self.native: NativeCode | None = None
         self.custom_gradient: Body | None = None
         self.custom_replay: Body | None = None
         code = python.__code__
@@ -64,6 +66,8 @@ class Body:
         self.defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(defaults) :], defaults))
         self.defaults.update(python.__kwdefaults__ or {})
         self._locals = _mentioned(python, locals_) if locals_ else {}
+        self.declared = _names_of_statics(python)
+        """What names stood for when the function was defined, for its static expressions."""
 
     @property
     def raw_annotations(self) -> tuple[Any, ...]:
@@ -173,6 +177,26 @@ class Body:
 
 def _shown(written: Any) -> str:
     return written if isinstance(written, str) else getattr(written, "__name__", repr(written))
+
+
+def _names_of_statics(python: python_types.FunctionType) -> dict[str, Any]:
+    """What the names in a function with ``static`` stand for now: a loop that makes kernels may change them."""
+    names = _names_in(python.__code__)
+    if "static" not in names:
+        return {}
+    found = {name: python.__globals__[name] for name in names if name in python.__globals__}
+    for name, cell in zip(python.__code__.co_freevars, python.__closure__ or ()):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            found.pop(name, None)
+    return found
+
+
+def _names_in(code: python_types.CodeType) -> set[str]:
+    """The names of globals and attributes in byte code, that of comprehensions included."""
+    nested = (part for part in code.co_consts if isinstance(part, python_types.CodeType))
+    return set(code.co_names).union(*map(_names_in, nested))
 
 
 def _mentioned(python: python_types.FunctionType, locals_: dict[str, Any]) -> dict[str, Any]:

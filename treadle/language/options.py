@@ -71,6 +71,7 @@ def set_module_options(options: Mapping[str, Any], module: Any = None) -> None:
         sys._getframe(1).f_globals.get("__name__", "") if module is None else getattr(module, "__name__", str(module))
     )
     get_module(name).options.update(checked(options, "set_module_options"))
+    config.revision += 1
 
 
 def get_module_options(module: Any = None) -> dict[str, Any]:

@@ -118,6 +118,8 @@ class Flow:
         elif op.name == "atomic":
             kind = "accumulated" if op.attributes["kind"] in ("add", "sub") else "atomic"
             self.accesses.append((op.operands[0], kind, op.results[0]))
+        elif op.name in ("native", "native_again"):
+            self._native(op)
         if op.name == "call":
             self._call(op)
         elif op.blocks:
@@ -126,6 +128,13 @@ class Flow:
             for operand in op.operands:
                 if isinstance(operand.type, ArrayRef):
                     self._flows([operand], op.results)
+
+    def _native(self, op: Op) -> None:
+        """What C++ does with an array is not known: it may read and write it; in an adjoint it reads."""
+        kinds = ("read_after",) if op.attributes.get("after") else ("read", "written", "atomic")
+        for value in op.operands:
+            if isinstance(value.type, ArrayRef):
+                self.accesses += [(value, kind, None) for kind in kinds]
 
     def _flows(self, sources: list[Value], targets: list[Value]) -> None:
         for source, target in zip(sources, targets):

@@ -46,12 +46,12 @@ class _Walk:
         written_here = self.writes(op)
         if op.name == "load":
             self.pairs.update((read, w) for read in self.origins(op.operands[0]) for w in written)
-        elif op.name == "call":
+        elif op.name in ("call", "native"):
             self.pairs.update((read, w) for read in written_here for w in written | written_here)
         return written | written_here
 
     def writes(self, op: Op) -> frozenset[str]:
-        """What an op may write itself; a call is taken to write all arrays given to it."""
-        if op.name == "call":
+        """What an op may write itself; a call, of C++ too, is taken to write all arrays given to it."""
+        if op.name in ("call", "native"):
             return frozenset(label for v in op.operands if isinstance(v.type, ArrayRef) for label in self.origins(v))
         return frozenset(self.origins(op.operands[0])) if op.name in ("store", "atomic") else frozenset()

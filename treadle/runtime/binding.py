@@ -149,7 +149,7 @@ def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
             values += _taken(kernel, parameter, argument)
     key = (launch_ndim, *contiguous)
     compiled = plan.variants.get(key)
-    if compiled is None:
+    if compiled is None or compiled.is_stale():
         flags = iter(contiguous)
         all_flags = tuple(p.dtype is not None and next(flags) for p in plan.parameters)
         types = tuple(p.annotation for p in plan.parameters)
@@ -187,7 +187,7 @@ def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], launch_ndim
             types.append(type_)
     key = (launch_ndim, *contiguous, *types)
     compiled = plan.variants.get(key)
-    if compiled is None:
+    if compiled is None or compiled.is_stale():
         variant = Variant(tuple(types), tuple(contiguous), launch_ndim)
         compiled = plan.variants[key] = CompiledKernel(kernel, variant)
     binding.compiled = compiled

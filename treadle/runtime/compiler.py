@@ -21,9 +21,10 @@ from treadle.ad.gradients import expand_gradients
 from treadle.ad.log import with_appends
 from treadle.codegen import Message, Options, cpu, emit_kernel, jit
 from treadle.codegen.arguments import EXTENTS, entry_format, entry_size
+from treadle.errors import TreadleError
 from treadle.ir.core import Function, Location
 from treadle.passes.access import Access
-from treadle.runtime import cache
+from treadle.runtime import cache, native
 from treadle.types import scalars
 from treadle.types.layout import leaves
 from treadle.types.storage import Aggregate, ArrayRef, StorageType
@@ -121,11 +122,14 @@ class CompiledKernel:
     def __init__(self, kernel: Any, variant: Variant) -> None:
         self.kernel = kernel
         self.variant = variant
+        self._revision = config.revision
         self.options = kernel.resolved_options()
+        self._captures = frontend.Captures(kernel)
         self.labels = _labels(kernel.parameter_names, variant.types)
         self.array_labels = _array_labels(self.labels, self._parameter_types())
         self._fingerprint = frontend.fingerprint(kernel, self.options)
         self._function: Optional[Function] = None
+        self._loaded = False
         self._adjoints: dict[Request, Adjoint] = {}
         self._requests: dict[Any, Request] = {}
         self._logged: Optional[Executable] = None
@@ -138,11 +142,35 @@ class CompiledKernel:
         self.forward = self._compile_forward()
         self.written = frozenset(k for k, a in self.access.items() if a.changes)
 
+    def is_stale(self) -> bool:
+        """Whether the kernel must be compiled anew: what it captures, or an option, is not what it was."""
+        if self._revision != config.revision:
+            revision = config.revision
+            if self.kernel.resolved_options() != self.options:
+                return True
+            self._revision = revision
+        if not self._captures.changed():
+            return False
+        captures = frontend.Captures(self.kernel)
+        if not self._is_current():
+            return True
+        self._captures = captures  # other objects, of the same value
+        return False
+
+    def _is_current(self) -> bool:
+        """Whether all that the kernel captures still has the value that was compiled in."""
+        return self._fingerprint is not None and frontend.fingerprint(self.kernel, self.options) == self._fingerprint
+
     # Forward.
 
     def function(self) -> Function:
         """The IR of the kernel, optimised but with calls of custom derivatives in place."""
         if self._function is None:
+            if self._loaded and not self._is_current():
+                raise TreadleError(
+                    f"kernel {self.kernel.key}: a value that it captures has changed since it was launched, so that its "
+                    "gradient, which is not compiled yet, cannot be; make the value an argument of the kernel"
+                )
             contiguous = dict(zip(self.kernel.parameter_names, self.variant.contiguous))
             raw = frontend.build_kernel(self.kernel, self.variant.types, contiguous, self.options)
             raw.labels = list(self.labels)
@@ -155,6 +183,7 @@ class CompiledKernel:
             key = self._key("forward")
             entry = cache.load(key) if key else None
             if entry is not None:
+                self._loaded = True
                 self.access = {k: Access(**v) for k, v in entry.metadata["access"].items()}
                 self.hazards = frozenset((r, w) for r, w in entry.metadata["hazards"])
                 self._places = entry.metadata["places"]
@@ -342,7 +371,8 @@ class CompiledKernel:
         emitted = emit_kernel(function, SYMBOL, self.variant.launch_ndim, cpu.target(), options)
         passes.dump_text("llvm", self.kernel.key, emitted.text)
         messages = [_encode_message(m) for m in emitted.messages]
-        entry = cache.Entry(cpu.compile_text(emitted.text), {**metadata, "messages": messages})
+        sources = {op.attributes["source"]: None for op in function.body.walk() if op.name in ("native", "native_again")}
+        entry = cache.Entry(cpu.compile_text(emitted.text), {**metadata, "messages": messages, "native": list(sources)})
         if key:
             cache.store(key, entry)
         if config.verbose:
@@ -350,6 +380,8 @@ class CompiledKernel:
         return self._link(entry, [p.type for p in function.parameters])
 
     def _link(self, entry: cache.Entry, types: list[StorageType]) -> Executable:
+        for source in entry.metadata["native"]:
+            native.load(source)
         linked = jit.link(entry.object, SYMBOL)
         messages = [_decode_message(m) for m in entry.metadata["messages"]]
         return Executable(linked.kernel, packer(types), messages, linked)
