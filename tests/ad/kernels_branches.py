@@ -354,3 +354,36 @@ def comparison_of_vectors(T):
         out[i] = s
 
     return kernel
+
+
+@case(dim=3, x=Input(3), o=Output(3), plain=False)
+def returns_at_every_depth(T):
+    @wp.func
+    def g(x: T, k: int) -> T:
+        if k == 0:
+            return x
+        elif k == 1:
+            for j in range(3):
+                if x > T(0.5):
+                    while True:
+                        x = x * x
+                        if x < T(0.3):
+                            return x * T(2.0)
+                        if x > T(3.0):
+                            break
+                    x = x - T(1.0)
+                else:
+                    return x * x
+            return x
+        else:
+            return wp.sin(x)
+
+    @wp.kernel
+    def kernel(x: wp.array(dtype=T), o: wp.array(dtype=T)):
+        i = wp.tid()
+        s = T(0.0)
+        for k in range(4):
+            s += g(x[i] + T(k) * T(0.3), k % 3) * T(k + 1)
+        o[i] = s
+
+    return kernel

@@ -227,15 +227,15 @@ def matrix_of_12_by_12(T):
     return kernel
 
 
-@case(dim=1, m=Input(1, -0.3, 0.3, of=mat(12, 12)), x=Input(1, of=vec(12)), out=Output(1, of=vec(12)))
-def elimination_of_12_by_12(T):
-    V = wp.types.vector(length=12, dtype=T)
-    M = wp.types.matrix(shape=(12, 12), dtype=T)
+@case(dim=1, m=Input(1, -0.3, 0.3, of=mat(8, 8)), x=Input(1, of=vec(8)), out=Output(1, of=vec(8)))
+def elimination_of_8_by_8(T):
+    V = wp.types.vector(length=8, dtype=T)
+    M = wp.types.matrix(shape=(8, 8), dtype=T)
 
     @wp.kernel
     def kernel(m: wp.array(dtype=M), x: wp.array(dtype=V), out: wp.array(dtype=V)):
         i = wp.tid()
-        n = 12
+        n = 8
         a = m[i]
         v = x[i]
         for k in range(n):
@@ -417,5 +417,61 @@ def length_of_the_zero_vector(T):
         n = wp.length(v)
         u = wp.normalize(v)
         out[i] = wp.where(i > 0, n, x[i]) + wp.where(i > 0, u[0] * x[i], x[i])
+
+    return kernel
+
+
+@case(dim=1, x=Input(9), b=Input(3), o=Output(3), plain=False)
+def elimination_with_pivots(T):
+    @wp.kernel
+    def kernel(x: wp.array(dtype=T), b: wp.array(dtype=T), o: wp.array(dtype=T)):
+        A = wp.matrix(shape=(3, 3), dtype=T)
+        for k in range(9):
+            A[k / 3, k % 3] = x[k] + T(k) * T(0.3)
+        y = wp.vector(b[0], b[1], b[2])
+        for c in range(3):
+            p = c
+            for r in range(c + 1, 3):
+                if wp.abs(A[r, c]) > wp.abs(A[p, c]):
+                    p = r
+            if p != c:
+                t = A[c]
+                A[c] = A[p]
+                A[p] = t
+                u = y[c]
+                y[c] = y[p]
+                y[p] = u
+            for r in range(c + 1, 3):
+                f = A[r, c] / A[c, c]
+                A[r] = A[r] - A[c] * f
+                y[r] -= y[c] * f
+        for q in range(3):
+            c = 2 - q
+            s = y[c]
+            for k in range(c + 1, 3):
+                s -= A[c, k] * o[k]
+            o[c] = s / A[c, c]
+
+    return kernel
+
+
+@case(dim=2, x=Input((2, 6)), o=Output(2), plain=False)
+def transform_carried_by_loop(T):
+    V3 = wp.types.vector(length=3, dtype=T)
+
+    X = wp.types.transformation(dtype=T)
+
+    @wp.kernel
+    def kernel(x: wp.array2d(dtype=T), o: wp.array(dtype=T)):
+        i = wp.tid()
+        t = X(V3(x[i, 0], x[i, 1], T(0.0)), wp.quat_from_axis_angle(V3(T(0.0), T(0.0), T(1.0)), x[i, 2]))
+        r = wp.transform_identity(dtype=T)
+        for k in range(3 + i):
+            r = r * t
+            t = wp.transformation(wp.transform_get_translation(t) * x[i, 3], wp.transform_get_rotation(t))
+        p = wp.transform_point(r, V3(T(1.0), x[i, 4], T(0.0)))
+        r.p = p
+        r[0] = r[1] * x[i, 5]
+        o[i] = wp.length(wp.transform_get_translation(r)) + p[0]
 
     return kernel

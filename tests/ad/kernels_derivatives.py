@@ -1,5 +1,7 @@
 """Cases with derivatives inside kernels: ``grad`` of functions, also nested, and derivatives written by the user."""
 
+from collections.abc import Callable
+
 import treadle as wp
 from tests.ad.gradient_cases import Input, Output, Plain, case
 
@@ -80,5 +82,44 @@ def derivative_by_the_user_in_loop(T):
                 continue
             s = f(s, x[(i + k) % 3])
         out[i] = f(s, s)
+
+    return kernel
+
+
+@case(dim=3, x=Input(3), o=Output(3), plain=False)
+def newton_with_derivative(T):
+    @wp.func
+    def f(x: T) -> T:
+        return x * x * x
+
+    @wp.func
+    def newton(f: Callable, x: T, n: int) -> T:
+        for k in range(n):
+            x = x - (f(x) - T(2.0)) / wp.grad(f)(x)
+        return x
+
+    @wp.kernel
+    def kernel(x: wp.array(dtype=T), o: wp.array(dtype=T)):
+        i = wp.tid()
+        o[i] = newton(f, x[i], 2)
+
+    return kernel
+
+
+@case(dim=2, x=Input((2, 3)), o=Output(2), plain=False)
+def derivative_of_a_function_of_arrays(T):
+    @wp.func
+    def f(a: wp.array2d(dtype=T), i: int, s: T) -> T:
+        r = T(0.0)
+        for k in range(3):
+            r += wp.sin(s * a[i, k])
+        return r
+
+    @wp.kernel
+    def kernel(x: wp.array2d(dtype=T), o: wp.array(dtype=T)):
+        i = wp.tid()
+        s = x[i, 0]
+        s = s - T(0.1) * wp.grad(f)(x, i, s)
+        o[i] = s
 
     return kernel

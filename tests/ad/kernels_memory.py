@@ -201,3 +201,45 @@ def loads_after_accumulation(T):
         y[i] *= y[i]
 
     return kernel
+
+
+@case(dim=2, x=Input((2, 16)), o=Output((2, 16)), plain=False)
+def prefix_scan_in_memory(T):
+    @wp.kernel
+    def kernel(x: wp.array2d(dtype=T), o: wp.array2d(dtype=T)):
+        i = wp.tid()
+        for k in range(16):
+            o[i, k] = x[i, k]
+        d = int(1)
+        while d < 16:
+            for j in range(15, d - 1, -1):
+                o[i, j] = o[i, j] * o[i, j - d]
+            d = d * 2
+
+    return kernel
+
+
+@case(dim=3, x=Input((3, 6)), o=Output((3, 6)), plain=False)
+def selection_sort_by_function(T):
+    @wp.func
+    def swap(a: wp.array(dtype=T), p: int, q: int):
+        t = a[p]
+        a[p] = a[q]
+        a[q] = t
+
+    @wp.kernel
+    def kernel(x: wp.array2d(dtype=T), o: wp.array2d(dtype=T)):
+        i = wp.tid()
+        for k in range(6):
+            o[i, k] = x[i, k]
+        for a in range(6):
+            m = a
+            for b in range(a + 1, 6):
+                if o[i, b] < o[i, m]:
+                    m = b
+            if m != a:
+                swap(o[i], a, m)
+        for k in range(5):
+            o[i, k] = o[i, k] * o[i, k + 1]
+
+    return kernel

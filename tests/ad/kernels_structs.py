@@ -42,6 +42,31 @@ def state(T):
     return State
 
 
+@cache
+def body(T):
+    @wp.struct
+    class Body:
+        k: int
+        v: wp.types.vector(length=3, dtype=T)
+        m: wp.types.matrix(shape=(2, 2), dtype=T)
+        q: wp.types.quaternion(dtype=T)
+
+    return Body
+
+
+@cache
+def two_bodies(T):
+    Body = body(T)
+
+    @wp.struct
+    class TwoBodies:
+        a: Body
+        s: T
+        b: Body
+
+    return TwoBodies
+
+
 def _state(T):
     return state(T)(scale=1.5, count=3)
 
@@ -200,5 +225,82 @@ def struct_of_arrays_passed_on(T):
     def kernel(s: State, out: wp.array(dtype=T)):
         i = wp.tid()
         out[i] = fill(s, i) * s.x[(i + 1) % 3]
+
+    return kernel
+
+
+@case(dim=3, p=InOut(3, of=body), x=Input(3), plain=False)
+def members_stored_at_run_time_indices(T):
+    V3 = wp.types.vector(length=3, dtype=T)
+    P = body(T)
+
+    @wp.kernel
+    def kernel(p: wp.array(dtype=P), x: wp.array(dtype=T)):
+        i = wp.tid()
+        p[i].v[(i + 1) % 3] = x[i] * p[i].v[i]
+        p[i].m[i % 2, 1] = p[i].v[0] * x[i]
+        p[i].m[1] = p[i].m[0] * x[i]
+        p[i].q.w = p[i].q.x * p[i].m[0, 0]
+        p[i].v.x *= x[i]
+        p[i].v += V3(x[i], T(0.0), x[i] * x[i])
+
+    return kernel
+
+
+@case(dim=3, p=Input(3, of=two_bodies), o=Output(3, of=two_bodies), x=Input(3), plain=False)
+def nested_structs_in_loop(T):
+    PP = two_bodies(T)
+
+    @wp.func
+    def mk(p: PP, x: T) -> PP:
+        r = PP()
+        r.b = p.a
+        r.a.m = p.b.m * p.a.m
+        r.s = x
+        r.b.v[1] = x * p.b.v[2]
+        r.b.q = wp.normalize(p.a.q * p.b.q)
+        return r
+
+    @wp.kernel
+    def kernel(p: wp.array(dtype=PP), o: wp.array(dtype=PP), x: wp.array(dtype=T)):
+        i = wp.tid()
+        r = mk(p[i], x[i])
+        for k in range(i + 1):
+            r = mk(r, x[k] * r.s)
+            r.a.v[k] = r.b.v[1] * x[i]
+            r.b.m[k % 2][0] = r.a.v[k]
+            if k == 1:
+                r.a = p[k].b
+        o[i] = r
+        o[i].a.v[2] += x[i] * x[i]
+        o[i].b.m[0, 1] -= x[i]
+
+    return kernel
+
+
+@case(dim=3, x=Input(3), o=Output(3), n=Plain(5), plain=False)
+def struct_with_a_flag(T):
+    @wp.struct
+    class St:
+        go: bool
+        s: T
+        k: int
+
+    @wp.func
+    def upd(st: St, x: T) -> St:
+        st.s = st.s * x + T(0.3)
+        st.k = st.k + 1
+        st.go = st.s < T(1.4) and st.k < 6
+        return st
+
+    @wp.kernel
+    def kernel(x: wp.array(dtype=T), o: wp.array(dtype=T), n: int):
+        i = wp.tid()
+        st = St()
+        st.go = True
+        st.s = x[i]
+        while st.go:
+            st = upd(st, x[(i + st.k) % 3])
+        o[i] = st.s * T(st.k)
 
     return kernel
