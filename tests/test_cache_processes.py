@@ -1,17 +1,16 @@
 """The kernel cache under several processes and with damaged or unusable folders: results are right every time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import treadle as wp
 
-SCRIPT = '''
+SCRIPT = """
 import sys
 import treadle as wp
 
@@ -39,7 +38,7 @@ with wp.Tape() as tape:
     wp.launch(kernel, dim=2, inputs=[x, 3], outputs=[y])
 tape.backward(grads={y: wp.ones(2, dtype=float)})
 print(*y.numpy(), *x.grad.numpy())
-'''
+"""
 
 
 def _start(script: Path, cache: Path) -> subprocess.Popen[str]:
@@ -156,3 +155,169 @@ def test_changed_source_is_compiled_anew(script: Path, tmp_path: Path) -> None:
     _run(script, cache, factor=0.25)
     script.write_text(SCRIPT.replace("FACTOR", "0.25").replace("wp.sin(x) * x", "x * wp.sin(x)"))
     _run(script, cache, factor=0.25)
+
+
+# Kernels of the same text that mean different things.
+
+
+def _with_constant(value: float) -> Any:
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        out[0] = value
+
+    return kernel
+
+
+def _with_constant_in_function(value: float) -> Any:
+    @wp.func
+    def helper() -> float:
+        return value
+
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        out[0] = helper()
+
+    return kernel
+
+
+def _with_function(value: float) -> Any:
+    def double(x: float) -> float:
+        return x + x
+
+    def triple(x: float) -> float:
+        return x + x + x
+
+    function = wp.func(double if value == 2.0 else triple)
+
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        out[0] = function(1.0)
+
+    return kernel
+
+
+def _with_static(value: float) -> Any:
+    table = {"value": value}
+
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        out[0] = wp.static(table["value"])
+
+    return kernel
+
+
+def _with_default(value: float) -> Any:
+    @wp.func
+    def helper(x: float = value) -> float:
+        return x
+
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        out[0] = helper()
+
+    return kernel
+
+
+def _with_attribute(value: float) -> Any:
+    class Settings:
+        amount = value
+
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        out[0] = Settings.amount
+
+    return kernel
+
+
+def _with_vector(value: float) -> Any:
+    vector = wp.constant(wp.vec2(value, 1.0))
+
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        out[0] = vector[0]
+
+    return kernel
+
+
+def _with_type(value: float) -> Any:
+    integer = wp.int32 if value == 2.0 else wp.uint8
+
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        out[0] = 2.0
+        if integer(-1) > integer(0):
+            out[0] = 3.0
+
+    return kernel
+
+
+def _with_struct(value: float) -> Any:
+    member = wp.float32 if value == 3.0 else wp.int32
+
+    @wp.struct
+    class Struct:
+        x: member
+
+    @wp.kernel
+    def kernel(out: wp.array(dtype=float)):
+        s = Struct()
+        s.x = type(s.x)(2.5)
+        out[0] = 2.0 * float(s.x) - 2.0
+
+    return kernel
+
+
+def _with_derivative(value: float) -> Any:
+    @wp.func
+    def helper(x: float) -> float:
+        return x
+
+    @wp.func_grad(helper)
+    def adj_helper(x: float, adj_ret: float):
+        wp.adjoint[x] += adj_ret * value
+
+    @wp.kernel
+    def kernel(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        y[0] = helper(x[0])
+
+    return kernel
+
+
+FACTORIES = [
+    _with_constant,
+    _with_constant_in_function,
+    _with_function,
+    _with_static,
+    _with_default,
+    _with_attribute,
+    _with_vector,
+    _with_type,
+    _with_struct,
+]
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_what_a_kernel_captures_is_part_of_its_key(factory: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
+    for value in (2.0, 3.0, 2.0):
+        out = wp.zeros(1, dtype=float)
+        wp.launch(factory(value), dim=1, inputs=[out])
+        assert out.numpy()[0] == value
+
+
+def test_derivatives_by_the_user_are_part_of_the_key(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
+    for value in (2.0, 3.0, 2.0):
+        x, y = (wp.ones(1, dtype=float, requires_grad=True) for _ in range(2))
+        with wp.Tape() as tape:
+            wp.launch(_with_derivative(value), dim=1, inputs=[x], outputs=[y])
+        tape.backward(y)
+        assert x.grad.numpy()[0] == value
+
+
+def test_equal_kernels_share_an_entry(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
+    out = wp.zeros(1, dtype=float)
+    for _ in range(3):
+        wp.launch(_with_constant_in_function(5.0), dim=1, inputs=[out])
+    assert len(_files(tmp_path)) == 1
