@@ -113,6 +113,17 @@ def _run_reading(executable: Executable, kernel: Any, arguments: bytes, total: i
         fields.launch_log = own
 
 
+# What a worker keeps for the next launch; more is given back.
+_KEPT_MEMORY = 64 << 20
+
+
+def trim() -> None:
+    """Give back the memory of this thread's worker, if the backward pass of long loops made it large."""
+    fields = _local.worker.fields
+    if fields.capacity + fields.thread_log_capacity + fields.launch_log_capacity > _KEPT_MEMORY:
+        _local.worker.close()
+
+
 def _failure(executable: Executable, kernel: Any, worker: Worker) -> Exception:
     """The exception for the failure that a worker recorded, which is cleared."""
     failure = worker.take_failure()

@@ -11,6 +11,7 @@ from treadle.errors import OverwriteError, TreadleError
 from treadle.runtime.array import array
 from treadle.runtime.binding import Binding, bind, launch_extents
 from treadle.runtime.copying import copy
+from treadle.runtime.execution import trim
 from treadle.runtime.launch import adjoint_request, overlaps, own_gradients
 from treadle.runtime.recording import Recorder, activate, active
 from treadle.tape.records import BackwardPass, CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
@@ -219,6 +220,7 @@ class Tape:
             state.retained.restore()
         finally:
             activate(before)
+            trim()
 
     def _seed_loss(self, loss: array) -> None:
         if not isinstance(loss, array):
