@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any, Optional
 
 enable_backward: bool = True
@@ -31,3 +33,17 @@ OPTIONS: dict[str, Any] = {
     "fast_math": bool,
 }
 """The settings that a module (``set_module_options``) or a decorator can override, with their types."""
+revision: int = 0
+"""Counts the changes of the settings that kernels are compiled with, of modules too."""
+
+
+class _Settings(ModuleType):
+    """This module, which counts changes."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in OPTIONS:
+            super().__setattr__("revision", self.revision + 1)
+
+
+sys.modules[__name__].__class__ = _Settings

@@ -1,4 +1,4 @@
-"""``static(expression)``: evaluated by Python when the kernel is built, with the names as they were at its definition."""
+"""``static(expression)``: evaluated by Python when the kernel is built, with names as they were at its definition."""
 
 from __future__ import annotations
 

@@ -181,10 +181,9 @@ def _shown(written: Any) -> str:
 
 def _names_of_statics(python: python_types.FunctionType) -> dict[str, Any]:
     """What the names in a function with ``static`` stand for now: a loop that makes kernels may change them."""
-    names = _names_in(python.__code__)
-    if "static" not in names:
+    if "static" not in python.__code__.co_names:
         return {}
-    found = {name: python.__globals__[name] for name in names if name in python.__globals__}
+    found = {name: python.__globals__[name] for name in _names_in(python.__code__) if name in python.__globals__}
     for name, cell in zip(python.__code__.co_freevars, python.__closure__ or ()):
         try:
             found[name] = cell.cell_contents

@@ -168,8 +168,8 @@ class CompiledKernel:
         if self._function is None:
             if self._loaded and not self._is_current():
                 raise TreadleError(
-                    f"kernel {self.kernel.key}: a value that it captures has changed since it was launched, so that its "
-                    "gradient, which is not compiled yet, cannot be; make the value an argument of the kernel"
+                    f"kernel {self.kernel.key}: a value that it captures has changed since it was launched, so that "
+                    "its gradient, which is not compiled yet, cannot be; make the value an argument of the kernel"
                 )
             contiguous = dict(zip(self.kernel.parameter_names, self.variant.contiguous))
             raw = frontend.build_kernel(self.kernel, self.variant.types, contiguous, self.options)
