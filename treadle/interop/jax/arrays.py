@@ -9,7 +9,7 @@ import numpy as np
 
 from treadle.errors import ArrayError
 from treadle.runtime import elements
-from treadle.runtime.array import array, wrap_host
+from treadle.runtime.array import array, wrap_host, wrap_pointer
 from treadle.runtime.device import CPU, Device, DeviceLike, get_device
 from treadle.types import bfloat16, from_annotation, is_scalar
 from treadle.types.scalars import SCALARS
@@ -72,6 +72,10 @@ def from_jax(a: jax.Array, dtype: Any = None) -> array:
     without dimensions gives one of shape ``(1,)``. Raises TypeError for a dtype that does not fit, RuntimeError for
     an array that is on several devices or not on the CPU.
     """
+    import jax
+
+    if isinstance(a, jax.core.Tracer):
+        raise TypeError("a JAX array that is being traced has no memory yet: use jax_kernel or jax_callable")
     scalar = dtype_from_jax(a.dtype)
     shards = a.addressable_shards
     if len(shards) != 1 and not a.is_fully_replicated:
@@ -100,31 +104,14 @@ def to_jax(a: array) -> jax.Array:
     (gaps between elements, memory that is not aligned to 64 bytes) is copied. Raises TypeError for structs.
     """
     import jax
-    import jax.numpy as jnp
 
     scalar = elements.layout(a.dtype).scalar
     if scalar is None:
         raise TypeError(f"an array of {a.dtype!r} cannot be a JAX array")
     if a.device is not CPU:
         raise ArrayError(f"an array on {a.device} cannot be a JAX array on the CPU")
-    host = a.host()
-    if not host.flags.c_contiguous or host.dtype == np.bool_:
-        return jnp.array(host.view(numpy_dtype(scalar)))
-    shared = jax.dlpack.from_dlpack(_writable(host)) if host.size else jnp.asarray(host)
-    return shared.view(numpy_dtype(scalar)) if scalar is bfloat16 else shared
-
-
-def _writable(host: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same memory, marked writable: NumPy exports no other, and JAX does not write."""
-    if host.flags.writeable:
-        return host
-    interface = {**host.__array_interface__, "data": (host.__array_interface__["data"][0], False)}
-    return np.asarray(_Exported(interface, host))
-
-
-class _Exported:
-    """Describes memory by the array interface and keeps its owner alive."""
-
-    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
-        self.__array_interface__ = interface
-        self.owner = owner
+    if not a.is_contiguous:
+        return jax.numpy.array(a.host().view(numpy_dtype(scalar)))
+    if a.readonly:  # DLPack knows no such memory in the version that JAX asks for, and JAX does not write
+        a = wrap_pointer(a.ptr, a.dtype, a.shape, a.strides, True, a)
+    return jax.dlpack.from_dlpack(a)

@@ -87,7 +87,7 @@ class JaxCallable:
         if operation is None:
             name = f"{self._prefix}.{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}"
             operation = self._operations[key] = _HostOperation(self, name, arguments, output_dims, method)
-        return tuple(operation.call(operands))
+        return tuple(operation.run(operands))
 
     def clear_graphs(self) -> None:
         """Forget the captured graphs."""
@@ -113,6 +113,7 @@ class _HostOperation:
         self.settings = Settings((), vmap_method, owner.has_side_effect)
         self.name = name
         self.graphs = self._graphs(owner)
+        self.run = jax.jit(self._call, inline=True)
         self.handler = host_handler(self.parameters, self.sizes, self._action(owner.graph_mode), signature.where)
         address = ctypes.cast(self.handler, ctypes.c_void_p).value
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform="cpu")
@@ -137,10 +138,10 @@ class _HostOperation:
     def _graphs(self, owner: JaxCallable) -> Graphs | Staging:
         if owner.graph_mode in (JaxCallableGraphMode.WARP_STAGED, JaxCallableGraphMode.WARP_STAGED_EX):
             arrays = [p for p in self.parameters if self.types[p.label].kind == "array"]
-            return Staging(arrays, self.sizes, owner.stage_in, owner.stage_out, self.run)
-        return Graphs(self.run, owner.graph_cache_max)
+            return Staging(arrays, self.sizes, owner.stage_in, owner.stage_out, self.launch)
+        return Graphs(self.launch, owner.graph_cache_max)
 
-    def call(self, operands: Sequence[Any]) -> list[Any]:
+    def _call(self, operands: Sequence[Any]) -> list[Any]:
         return call_target(self.name, self.parameters, self.shapes, self.settings, operands)
 
     def _action(self, mode: JaxCallableGraphMode) -> Callable[[Addresses], None]:
@@ -148,7 +149,7 @@ class _HostOperation:
 
             def run_now(addresses: Addresses) -> None:
                 prepare_results(self.parameters, self.sizes, addresses)
-                self.run(self._addresses(addresses), self._traced(addresses))
+                self.launch(self._addresses(addresses), self._traced(addresses))
 
             return run_now
 
@@ -171,7 +172,7 @@ class _HostOperation:
             if p.role is Role.TRACED
         }
 
-    def run(self, addresses: dict[str, int], traced: dict[str, bytes]) -> None:
+    def launch(self, addresses: dict[str, int], traced: dict[str, bytes]) -> None:
         """Call the function on arrays at these addresses."""
         values = []
         for name, type_ in self.types.items():

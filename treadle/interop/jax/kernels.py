@@ -59,7 +59,7 @@ class JaxKernel:
         operation = self._operations.get(key)
         if operation is None:
             operation = self._operations[key] = self._operation(arguments, launch_dims, output_dims, checked_method(method))
-        results = operation.apply(*operands) if self.enable_backward else operation.call(*operands)
+        results = operation.apply(*operands) if self.enable_backward else operation.run(*operands)
         return tuple(results)
 
     def _operation(self, arguments: Sequence[Argument], launch_dims: Any, output_dims: Any, method: str) -> Operation:

@@ -32,9 +32,13 @@ class Operation:
         self.values = values
         self.settings = settings
         self.words = self._words()
-        self.function = self._differentiable() if any(p.is_float for p in program.operands) else self.call
-        self.apply: Callable[..., list[Any]] = jax.jit(self.function, inline=True)
-        """Takes the operands, and returns all results."""
+        self.run = jax.jit(self.call, inline=True)
+        """Takes the operands, and returns all results. No derivative passes through this."""
+
+    @cached_property
+    def apply(self) -> Callable[..., list[Any]]:
+        """As ``run``, and can be differentiated."""
+        return jax.jit(self._differentiable(), inline=True) if any(p.is_float for p in self.program.operands) else self.run
 
     def shape(self, parameter: Parameter) -> Shape:
         """The foreign shape of a parameter."""
@@ -64,7 +68,7 @@ class Operation:
         return math.prod(self.shape(parameter)) * parameter.dtype.itemsize
 
     def call(self, *operands: Any) -> list[Any]:
-        """Run the program. No derivative passes through this."""
+        """Run the program, at once or as part of what is being traced."""
         program = self.program
         return call_target(target(program), program.parameters, self.shapes, self.settings, operands, words=self.words)
 
