@@ -61,7 +61,7 @@ def evaluate(ctx: Context, node: ast.Call) -> Span:
     """The span of a call of ``range``.
 
     Raises:
-        TypeMismatchError: the bounds are no integers, or of different types.
+        TypeMismatchError: the bounds are no integers, or of different types, or the step is 0.
     """
     if not 1 <= len(node.args) <= 3 or node.keywords:
         raise ctx.error(node, "range() takes one to three integers", TypeMismatchError)
@@ -72,9 +72,15 @@ def evaluate(ctx: Context, node: ast.Call) -> Span:
         values.append(Constant(1))
     type_, origins = _common_type(ctx, values, node)
     start, stop, step = (coerce(ctx, value, type_, node, "a bound of range()").leaf for value in values)
-    wide = type_ if type_ in (scalars.int32, scalars.int64) else scalars.int64
-    bounds = [v if wide is type_ else ctx.emit("cast", v, type=wide) for v in (start, stop, step)]
-    return Span(ctx, type_, start, stop, step, _count(ctx, *bounds), origins)
+    if step.constant == 0:
+        raise ctx.error(node, "the step of range() is 0", TypeMismatchError)
+    # Between multiples of the step, distances are rounded up, beyond what an int32 holds.
+    exact = type_ is scalars.int64 or (type_ is scalars.int32 and step.constant in (1, -1))
+    bounds = [v if exact else ctx.emit("cast", v, type=scalars.int64) for v in (start, stop, step)]
+    count = _count(ctx, *bounds)
+    if type_ is scalars.int32 and not exact:
+        count = ctx.emit("cast", count, type=scalars.int32)
+    return Span(ctx, type_, start, stop, step, count, origins)
 
 
 def _common_type(ctx: Context, values: list[Value], node: ast.Call) -> tuple[Any, frozenset[HintKey] | None]:
@@ -110,11 +116,9 @@ def _common_type(ctx: Context, values: list[Value], node: ast.Call) -> tuple[Any
 
 
 def _count(ctx: Context, start: IRValue, stop: IRValue, step: IRValue) -> IRValue:
-    """How many items there are; not positive if there are none, which includes a step of 0."""
+    """How many items there are; not positive if there are none, which includes a step that turns out to be 0."""
     known = step.constant
     if known is not None:
-        if known == 0:
-            return ctx.builder.zero(step.type)
         return _upwards(ctx, start, stop, step) if known > 0 else _upwards(ctx, stop, start, ctx.emit("neg", step))
     zero = ctx.builder.zero(step.type)
     up = _upwards(ctx, start, stop, step)
