@@ -14,6 +14,7 @@ from treadle.runtime.copying import copy
 from treadle.runtime.execution import trim
 from treadle.runtime.launch import adjoint_request, overlaps, own_gradients
 from treadle.runtime.recording import Recorder, activate, active
+from treadle.tape.picture import PictureOptions, to_dot
 from treadle.tape.records import BackwardPass, CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
 from treadle.tape.verification import Verifier
 from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save
@@ -191,6 +192,58 @@ class Tape:
         if needs and self.overwrites == "error":
             raise OverwriteError(f"{writer} overwrites memory that the gradient needs: it was read by {needs[0].reader}")
         save(needs)
+
+    def visualize(
+        self,
+        filename: Optional[str] = None,
+        simplify_graph: bool = True,
+        hide_readonly_arrays: bool = False,
+        array_labels: Optional[Mapping[array, str]] = None,
+        choose_longest_node_name: bool = True,
+        ignore_graph_scopes: bool = False,
+        track_inputs: Optional[Sequence[array]] = None,
+        track_outputs: Optional[Sequence[array]] = None,
+        track_input_names: Optional[Sequence[str]] = None,
+        track_output_names: Optional[Sequence[str]] = None,
+        graph_direction: str = "LR",
+    ) -> str:
+        """The records as a graph, in GraphViz's DOT language.
+
+        A launch is a grey box with a port for each argument; an array is an ellipse, green if it
+        requires a gradient and grey if not; scopes are clusters.
+
+        Args:
+            filename: where to write the text, if anywhere.
+            simplify_graph: draw a run of launches that repeats once, with its count.
+            hide_readonly_arrays: leave out arrays that nothing on the tape writes.
+            array_labels: names for arrays; others are called after a parameter.
+            choose_longest_node_name: of the parameters' names, take the longest instead of the first.
+            ignore_graph_scopes: draw no clusters.
+            track_inputs, track_outputs: arrays to outline in blue and in red, and
+            track_input_names, track_output_names: what to call them.
+            graph_direction: ``"LR"`` or ``"TB"``, as in GraphViz.
+        """
+        tracked: dict[int, tuple[Optional[str], str]] = {}
+        for arrays, names, colour in (
+            (track_inputs, track_input_names, "blue"),
+            (track_outputs, track_output_names, "red"),
+        ):
+            for k, a in enumerate(arrays or ()):
+                tracked[id(a)] = (names[k] if names is not None and k < len(names) else None, colour)
+        options = PictureOptions(
+            simplify_graph,
+            hide_readonly_arrays,
+            array_labels or {},
+            choose_longest_node_name,
+            ignore_graph_scopes,
+            graph_direction,
+            tracked,
+        )
+        text = to_dot(self._records, self.scopes, options)
+        if filename is not None:
+            with open(filename, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
 
     # The backward pass.
 

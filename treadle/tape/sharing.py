@@ -1,0 +1,89 @@
+"""Finds arrays on a tape that share memory, but not their gradient.
+
+What is written through one of them and read through the other would lose its gradient.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+
+from treadle.errors import TreadleError
+from treadle.runtime.array import array
+
+Family = int
+"""How far the gradient lies from the array, in bytes, which is the same for an array and all views of it."""
+
+
+@dataclass(slots=True)
+class _Region:
+    """An interval of addresses that arrays cover together: each with its family, and whether it is written."""
+
+    start: int
+    end: int
+    members: list[tuple[array, Family, bool]]
+
+    def clash(self, new: array, family: Family, written: bool) -> bool:
+        """Whether an array shares memory with one of another family, and one of the two is written."""
+        return any(
+            other != family and (written or was_written) and np.shares_memory(known.host(), new.host())
+            for known, other, was_written in self.members
+        )
+
+
+class Sharing:
+    """All arrays with a gradient that a tape has recorded, by address."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, bool] = {}
+        """Whether an array is written, by its id; the records keep the arrays alive."""
+        self._starts: list[int] = []
+        self._regions: list[_Region] = []
+
+    def enter(self, a: array, written: bool, user: str) -> None:
+        """Note that an operation uses an array that has a gradient.
+
+        Raises:
+            TreadleError: it shares memory with another, which has a gradient of its own, and one of them is written.
+        """
+        if self._known.get(id(a), not written) >= written and id(a) in self._known:
+            return
+        start, end = a.extent
+        if start == end:
+            return
+        first, last = self._overlapping(start, end)
+        touched = self._regions[first:last]
+        family = _family(a)
+        if any(region.clash(a, family, written) for region in touched):
+            raise TreadleError(
+                f"{user} shares memory with another array on the tape that has a gradient of its own, so that gradients "
+                "would be lost between the two: use one array, or views of one that requires a gradient"
+            )
+        self._known[id(a)] = written
+        if len(touched) == 1 and touched[0].start <= start and end <= touched[0].end:
+            touched[0].members.append((a, family, written))
+            return
+        members = [member for region in touched for member in region.members]
+        merged = _Region(
+            min([start, *(r.start for r in touched)]), max([end, *(r.end for r in touched)]), [*members, (a, family, written)]
+        )
+        self._regions[first:last] = [merged]
+        self._starts[first:last] = [merged.start]
+
+    def _overlapping(self, start: int, end: int) -> tuple[int, int]:
+        """The range of positions of the regions that overlap an interval."""
+        first = bisect_right(self._starts, start) - 1
+        if first < 0 or self._regions[first].end <= start:
+            first += 1
+        return first, max(first, bisect_left(self._starts, end))
+
+
+def _family(a: array) -> Family:
+    base = a.base
+    while base is not None:
+        a = base[0]
+        base = a.base
+    assert a.grad is not None
+    return a.grad.ptr - a.ptr
