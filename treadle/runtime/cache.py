@@ -103,12 +103,19 @@ def environment_key() -> str:
 
 def _sources() -> str:
     """The sizes and times of Treadle's own files: a changed compiler makes other code under the same version."""
-    root = Path(__file__).resolve().parent.parent
-    return "\n".join(
-        f"{file.relative_to(root)} {status.st_size} {status.st_mtime_ns}"
-        for file in sorted(root.rglob("*.py"))
-        for status in (file.stat(),)
-    )
+    found: list[str] = []
+    _list_sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "", found)
+    return "\n".join(sorted(found))
+
+
+def _list_sources(folder_path: str, prefix: str, found: list[str]) -> None:
+    with os.scandir(folder_path) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                status = entry.stat()
+                found.append(f"{prefix}{entry.name} {status.st_size} {status.st_mtime_ns}")
+            elif entry.is_dir() and entry.name != "__pycache__":
+                _list_sources(entry.path, f"{prefix}{entry.name}/", found)
 
 
 def _user_folder() -> Path:

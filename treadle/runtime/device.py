@@ -116,7 +116,8 @@ def _memory_pages(name: str) -> int:
 DeviceLike = Device | str | None
 """What names a device: a ``Device``, its alias, or None for the current one."""
 
-CPU = Device("cpu", platform.processor() or platform.machine() or "CPU")
+# Not platform.processor(), which starts a process.
+CPU = Device("cpu", platform.machine() or "CPU")
 """The device that runs kernels on the processor."""
 _current = CPU
 
