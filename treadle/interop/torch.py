@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from treadle.errors import ArrayError
 from treadle.interop.memory import wrap_memory
 from treadle.runtime import elements
-from treadle.runtime.array import array
+from treadle.runtime.array import array, make
 from treadle.runtime.device import CPU, Device, DeviceLike, get_device
+from treadle.runtime.memory import Allocation
+from treadle.runtime.shapes import MAX_NDIM, contiguous_strides
 from treadle.runtime.streams import Stream, get_stream
 from treadle.types import SCALARS, bfloat16, from_annotation, is_scalar
 
@@ -46,13 +48,6 @@ def _to_torch() -> dict[Any, torch.dtype]:
 @cache
 def _from_torch() -> dict[torch.dtype, Any]:
     return {dtype: scalar for scalar, dtype in _to_torch().items()}
-
-
-@cache
-def _strided() -> torch.layout:
-    import torch
-
-    return torch.strided
 
 
 def dtype_from_torch(torch_dtype: torch.dtype) -> Any:
@@ -135,14 +130,34 @@ def from_torch(
 
 def wrap_tensor(t: torch.Tensor, dtype: Any = None, owner: Any = None) -> array:
     """``from_torch`` without gradient. What is kept alive is ``owner``, or the memory; not the tensor and its graph."""
-    scalar = _from_torch().get(t.dtype)
-    if scalar is None or not t.is_cpu or t.is_neg() or t.layout is not _strided():
+    known = _KINDS.get((t.dtype, t.layout)) or _kind(t)
+    scalar, size = known
+    if not t.is_cpu or t.is_neg():
         raise _refusal(t)
-    size = scalar.size
-    strides = tuple([stride * size for stride in t.stride()])
     if owner is None:
         owner = t.untyped_storage()
-    return wrap_memory(t.data_ptr(), scalar, tuple(t.shape), strides, dtype, owner, noun="tensor")
+    shape = tuple(t.shape)
+    if t.is_contiguous() and (dtype is None or dtype is scalar) and 0 < len(shape) <= MAX_NDIM:
+        address = t.data_ptr()
+        if address % size == 0:
+            return make(
+                Allocation(address, size * t.numel(), owner), address, scalar, shape, contiguous_strides(shape, size), True
+            )
+    strides = tuple([stride * size for stride in t.stride()])
+    return wrap_memory(t.data_ptr(), scalar, shape, strides, dtype, owner, noun="tensor")
+
+
+_KINDS: dict[tuple[torch.dtype, torch.layout], tuple[Any, int]] = {}
+"""The scalar type and its size for dtypes and layouts of tensors that can be wrapped."""
+
+
+def _kind(t: torch.Tensor) -> tuple[Any, int]:
+    import torch
+
+    scalar = _from_torch().get(t.dtype)
+    if scalar is None or t.layout is not torch.strided:
+        raise _refusal(t)
+    return _KINDS.setdefault((t.dtype, t.layout), (scalar, scalar.size))
 
 
 def _refusal(t: torch.Tensor) -> Exception:

@@ -553,9 +553,12 @@ def make(allocation: Allocation, ptr: int, dtype: Any, shape: Extents, strides: 
 
     ``dtype`` is a language type; ``strides`` come from ``shapes.canonical_strides``, as does ``contiguous``.
     """
-    self: array = array.__new__(array)
+    self: array = _new(array)
     _fill_slots(self, allocation, ptr, dtype, shape, strides, contiguous)
     return self
+
+
+_new = object.__new__
 
 
 def _fill_slots(

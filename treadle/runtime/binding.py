@@ -51,6 +51,8 @@ def launch_extents(dim: Any) -> tuple[int, ...]:
     Raises:
         LaunchError: more than four, negative, or too large for a thread index.
     """
+    if dim.__class__ is int and 0 <= dim <= MAX_EXTENT:
+        return (dim,)
     try:
         extents = (int(dim.__index__()),) if hasattr(dim, "__index__") else tuple(int(d.__index__()) for d in dim)
     except (AttributeError, TypeError):
@@ -219,6 +221,8 @@ def as_array(kernel: Any, name: str, annotation: Any, argument: Any) -> array:
             raise LaunchError(
                 f"kernel {kernel.name}, parameter {name}: expected an array ({annotation.short}), got {type(given).__name__}"
             )
+        if argument.dtype is getattr(annotation, "dtype", None) and argument.ndim == annotation.ndim:
+            return argument
     if annotation is Any or generics.matches(annotation, array_type(argument.dtype, argument.ndim)):
         return argument  # type: ignore[no-any-return]
     raise LaunchError(
@@ -234,7 +238,9 @@ def _convert(kernel: Any, name: str, argument: Any, annotation: Any) -> Optional
         for converter in foreign_converters:
             converted = converter(argument)
             if converted is not None:
-                return converted.view_as_components(dtype) if _has_components(dtype) else converted
+                if converted.dtype is dtype or not _has_components(dtype):
+                    return converted
+                return converted.view_as_components(dtype)
     except ArrayError as error:
         raise LaunchError(f"kernel {kernel.name}, parameter {name}: {error}") from None
     return None
@@ -295,7 +301,7 @@ def refuse_read_only(compiled: CompiledKernel, arrays: dict[str, array]) -> None
     """Complain about memory that must not be written where the kernel writes."""
     for label in compiled.written:
         argument = arrays.get(label)
-        if argument is not None and argument.readonly:
+        if argument is not None and argument.allocation.readonly:
             raise LaunchError(
                 f"kernel {compiled.kernel.name}, parameter {label}: the kernel writes to it, but its memory is read-only"
             )

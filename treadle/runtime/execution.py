@@ -53,18 +53,12 @@ def run(
     total = math.prod(extents)
     if total:
         packed = executable.pack(*padded(extents), *values)
-        if capturing.active.capture is not None:
-            step = partial(_run_now, executable, kernel, packed, total, log)
-            capturing.perform(step, owners)
+        if log is not None:
+            capturing.perform(partial(_run_reading, executable, kernel, packed, total, log), owners)
+        elif capturing.active.capture is None:
+            run_packed(executable, kernel, packed, total)
         else:
-            _run_now(executable, kernel, packed, total, log)
-
-
-def _run_now(executable: Executable, kernel: Any, packed: bytes, total: int, log: Optional[LaunchLog]) -> None:
-    if log is None:
-        run_packed(executable, kernel, packed, total)
-    else:
-        _run_reading(executable, kernel, packed, total, log)
+            capturing.perform(partial(run_packed, executable, kernel, packed, total), owners)
 
 
 def padded(extents: tuple[int, ...]) -> tuple[int, ...]:
