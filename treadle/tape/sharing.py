@@ -19,17 +19,19 @@ Family = int
 
 @dataclass(slots=True)
 class _Region:
-    """An interval of addresses that arrays cover together: each with its family, and whether it is written."""
+    """An interval of addresses that arrays cover together: by family, each with whether it is written."""
 
     start: int
     end: int
-    members: list[tuple[array, Family, bool]]
+    members: dict[Family, list[tuple[array, bool]]]
 
-    def clash(self, new: array, family: Family, written: bool) -> bool:
+    def clashes(self, new: array, family: Family, written: bool) -> bool:
         """Whether an array shares memory with one of another family, and one of the two is written."""
         return any(
-            other != family and (written or was_written) and np.shares_memory(known.host(), new.host())
-            for known, other, was_written in self.members
+            (written or was_written) and np.shares_memory(known.host(), new.host())
+            for other, members in self.members.items()
+            if other != family
+            for known, was_written in members
         )
 
 
@@ -42,13 +44,13 @@ class Sharing:
         self._starts: list[int] = []
         self._regions: list[_Region] = []
 
-    def enter(self, a: array, written: bool, user: str) -> None:
-        """Note that an operation uses an array that has a gradient.
+    def enter(self, a: array, written: bool, kernel: str = "", label: str = "") -> None:
+        """Note that a parameter of a kernel, or a copy, uses an array that has a gradient.
 
         Raises:
             TreadleError: it shares memory with another, which has a gradient of its own, and one of them is written.
         """
-        if self._known.get(id(a), not written) >= written and id(a) in self._known:
+        if id(a) in self._known and self._known[id(a)] >= written:
             return
         start, end = a.extent
         if start == end:
@@ -56,21 +58,20 @@ class Sharing:
         first, last = self._overlapping(start, end)
         touched = self._regions[first:last]
         family = _family(a)
-        if any(region.clash(a, family, written) for region in touched):
+        if any(region.clashes(a, family, written) for region in touched):
+            user = f"kernel {kernel}: parameter {label}" if kernel else "a copy"
             raise TreadleError(
-                f"{user} shares memory with another array on the tape that has a gradient of its own, so that gradients "
-                "would be lost between the two: use one array, or views of one that requires a gradient"
+                f"{user} shares memory with another array on the tape that has a gradient of its own, so that "
+                "gradients would be lost between the two: use one array, or views of one that requires a gradient"
             )
         self._known[id(a)] = written
         if len(touched) == 1 and touched[0].start <= start and end <= touched[0].end:
-            touched[0].members.append((a, family, written))
-            return
-        members = [member for region in touched for member in region.members]
-        merged = _Region(
-            min([start, *(r.start for r in touched)]), max([end, *(r.end for r in touched)]), [*members, (a, family, written)]
-        )
-        self._regions[first:last] = [merged]
-        self._starts[first:last] = [merged.start]
+            region = touched[0]
+        else:
+            region = _merged(touched, start, end)
+            self._regions[first:last] = [region]
+            self._starts[first:last] = [region.start]
+        region.members.setdefault(family, []).append((a, written))
 
     def _overlapping(self, start: int, end: int) -> tuple[int, int]:
         """The range of positions of the regions that overlap an interval."""
@@ -78,6 +79,15 @@ class Sharing:
         if first < 0 or self._regions[first].end <= start:
             first += 1
         return first, max(first, bisect_left(self._starts, end))
+
+
+def _merged(regions: list[_Region], start: int, end: int) -> _Region:
+    """One region that holds these, and an interval that overlaps all of them."""
+    merged = _Region(min([start, *(r.start for r in regions)]), max([end, *(r.end for r in regions)]), {})
+    for region in regions:
+        for family, members in region.members.items():
+            merged.members.setdefault(family, []).extend(members)
+    return merged
 
 
 def _family(a: array) -> Family:

@@ -16,6 +16,7 @@ from treadle.runtime.launch import adjoint_request, overlaps, own_gradients
 from treadle.runtime.recording import Recorder, activate, active
 from treadle.tape.picture import PictureOptions, to_dot
 from treadle.tape.records import BackwardPass, CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
+from treadle.tape.sharing import Sharing
 from treadle.tape.verification import Verifier
 from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save
 
@@ -57,6 +58,7 @@ class Tape:
         self._records: list[Record] = []
         self._versions = Versions()
         self._verifier = Verifier()
+        self._sharing = Sharing()
         self.scopes: list[TapeScope] = []
         self._open_scopes: list[TapeScope] = []
         self._recorder = _TapeRecorder(self)
@@ -126,6 +128,9 @@ class Tape:
         request = adjoint_request(binding, own_gradients(arrays))
         record = LaunchRecord(binding, extents, inputs, outputs, request, None, {}, metadata=metadata)
         if request.active:
+            for label, argument in arrays.items():
+                if label in request.active:
+                    self._sharing.enter(argument, label in compiled.written, compiled.kernel.key, label)
             self._prepare_adjoint(record)
         self._records.append(record)
         if config.verify_autograd_array_access:
@@ -334,6 +339,7 @@ class Tape:
         self._open_scopes.clear()
         self._versions = Versions()
         self._verifier = Verifier()
+        self._sharing = Sharing()
         self.loss = None
 
 
@@ -349,6 +355,9 @@ class _TapeRecorder(Recorder):
         return self._tape._record_binding(binding, extents, inputs, outputs)
 
     def record_copy(self, dest: array, src: array) -> None:
+        for a in (src, dest):
+            if a.grad is not None:
+                self._tape._sharing.enter(a, a is dest)
         self._tape._before_write(dest, "a copy")
         self._tape._records.append(CopyRecord(dest, src))
 
