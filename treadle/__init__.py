@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any as Any
 
+from treadle import autograd as autograd
 from treadle import config as config
 from treadle import types as types
 from treadle.ad import DerivativeError as DerivativeError
@@ -100,6 +101,10 @@ from treadle.runtime.graphs import capture_begin as capture_begin
 from treadle.runtime.graphs import capture_end as capture_end
 from treadle.runtime.graphs import capture_launch as capture_launch
 from treadle.runtime.indexed import indexedarray as indexedarray
+from treadle.runtime.indexed import indexedarray1d as indexedarray1d
+from treadle.runtime.indexed import indexedarray2d as indexedarray2d
+from treadle.runtime.indexed import indexedarray3d as indexedarray3d
+from treadle.runtime.indexed import indexedarray4d as indexedarray4d
 from treadle.runtime.launch import Command as Command
 from treadle.runtime.launch import launch as launch
 from treadle.runtime.startup import clear_kernel_cache as clear_kernel_cache
