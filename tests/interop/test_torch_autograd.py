@@ -6,6 +6,7 @@ import gc
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 import treadle as wp
@@ -29,6 +30,12 @@ def add_one(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[i] = x[i] + 1.0
 
 
+@wp.kernel
+def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
 def reference(x: Any) -> Any:
     return (1 - x[:, 0]) ** 2 + 100 * (x[:, 1] - x[:, 0] ** 2) ** 2
 
@@ -50,7 +57,7 @@ class ByAdjointLaunch(torch.autograd.Function):
             len(incoming),
             [x],
             [ctx.y],
-            adj_outputs=[wp.from_torch(incoming.clone())],
+            adj_outputs=[wp.from_torch(incoming)],
             adjoint=True,
         )
         return result
@@ -87,6 +94,26 @@ def test_functions_written_by_hand(function: Any) -> None:
     assert torch.equal(wide, before)
 
 
+def test_incoming_gradients_are_only_read() -> None:
+    x, y = wp.full(3, 2.0), wp.zeros(3)
+    incoming, read_only = torch.arange(3.0), np.ones(3, np.float32)
+    read_only.flags.writeable = False
+    results = wp.zeros(3)
+    gradients = {"adj_inputs": [results], "adj_outputs": [incoming], "adjoint": True}
+    wp.launch(square, 3, [x], [y], **gradients)
+    command = wp.launch(square, 3, [x], [y], **gradients, record_cmd=True)
+    for times in (2, 3):
+        command.launch()
+        assert results.list() == [0, 4 * times, 8 * times]
+    with wp.ScopedCapture() as capture:
+        wp.launch(square, 3, [x], [y], **gradients)
+        command.launch()
+    wp.capture_launch(capture.graph)
+    assert results.list() == [0, 20, 40] and incoming.tolist() == [0, 1, 2]
+    wp.launch(square, 3, [x], [y], adj_inputs=[results], adj_outputs=[read_only], adjoint=True)
+    assert results.list() == [4, 24, 44] and read_only.tolist() == [1, 1, 1]
+
+
 @torch.library.custom_op("treadle_tests::rosenbrock", mutates_args=())
 def operator(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty(len(x), dtype=x.dtype)
@@ -99,7 +126,7 @@ def operator_backward(x: torch.Tensor, incoming: torch.Tensor) -> torch.Tensor:
     result = torch.zeros_like(x)
     y = wp.empty(len(x), wp.float64)
     a = wp.from_torch(x, dtype=wp.vec2d, grad=result)
-    wp.launch(rosenbrock, len(x), [a], [y], adj_outputs=[wp.from_torch(incoming.clone())], adjoint=True)
+    wp.launch(rosenbrock, len(x), [a], [y], adj_outputs=[wp.from_torch(incoming)], adjoint=True)
     return result
 
 

@@ -140,9 +140,8 @@ def wrap_tensor(t: torch.Tensor, dtype: Any = None, owner: Any = None) -> array:
     if t.is_contiguous() and (dtype is None or dtype is scalar) and 0 < len(shape) <= MAX_NDIM:
         address = t.data_ptr()
         if address % size == 0:
-            return make(
-                Allocation(address, size * t.numel(), owner), address, scalar, shape, contiguous_strides(shape, size), True
-            )
+            allocation = Allocation(address, size * t.numel(), owner)
+            return make(allocation, address, scalar, shape, contiguous_strides(shape, size), True)
     strides = tuple([stride * size for stride in t.stride()])
     return wrap_memory(t.data_ptr(), scalar, shape, strides, dtype, owner, noun="tensor")
 

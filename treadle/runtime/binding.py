@@ -222,7 +222,7 @@ def as_array(kernel: Any, name: str, annotation: Any, argument: Any) -> array:
                 f"kernel {kernel.name}, parameter {name}: expected an array ({annotation.short}), got {type(given).__name__}"
             )
         if argument.dtype is getattr(annotation, "dtype", None) and argument.ndim == annotation.ndim:
-            return argument
+            return argument  # type: ignore[no-any-return]
     if annotation is Any or generics.matches(annotation, array_type(argument.dtype, argument.ndim)):
         return argument  # type: ignore[no-any-return]
     raise LaunchError(

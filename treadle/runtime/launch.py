@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Optional
 
 from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
 from treadle.runtime import capturing
-from treadle.runtime.array import array
+from treadle.runtime.array import array, make, new_layout
 from treadle.runtime.binding import MAX_EXTENT, Binding, as_array, bind, launch_extents, leaf_label
 from treadle.runtime.compiler import Executable, Request
+from treadle.runtime.copying import transfer
 from treadle.runtime.device import get_device
 from treadle.runtime.execution import padded, run, run_packed
 from treadle.runtime.recording import active
 from treadle.types.arrays import array_type
+from treadle.types.indexed import indexed_elements
 from treadle.types.layout import leaves
 from treadle.types.storage import ArrayRef
 
@@ -46,7 +50,8 @@ def launch(
         dim: the number of threads, or up to four extents.
         inputs, outputs: the arguments; which of the two is of interest to readers alone.
         adj_inputs, adj_outputs: with ``adjoint``: the gradient arrays of the arguments. None, or
-            missing at the end: the array's own ``grad``.
+            missing at the end: the array's own ``grad``, which is consumed where the kernel writes. Those in
+            ``adj_outputs`` are only read; an array that the kernel updates has its gradient in ``adj_inputs``.
         device: where to run; None is the current device.
         stream: accepted for programs written for CUDA; the CPU runs in order.
         adjoint: run the adjoint of the kernel instead.
@@ -62,13 +67,14 @@ def launch(
         raise LaunchError(f"launch: expected a kernel, got {kernel!r}; is the decorator @kernel missing?")
     get_device(device)
     extents = launch_extents(dim)
-    given = _in_order(adj_inputs or (), adj_outputs or (), len(inputs)) if adjoint else None
+    given = _Given.of(adj_inputs or (), adj_outputs or (), len(inputs)) if adjoint else None
     if record_cmd:
         return Command(kernel, extents, [*inputs, *outputs], given, record_tape)
     binding = bind_launch(kernel, [*inputs, *outputs], extents)
     if given is not None:
-        executable, values, gradients = _adjoint_of(binding, given)
-        run(executable, kernel, extents, values, None, (binding, gradients))
+        call = _adjoint_of(binding, given)
+        call.prepare()
+        run(call.executable, kernel, extents, call.values, None, (binding, call))
         return None
     recorder = active.recorder
     if recorder is not None and record_tape:
@@ -78,9 +84,37 @@ def launch(
     return None
 
 
-def _in_order(adj_inputs: Sequence[Any], adj_outputs: Sequence[Any], input_count: int) -> list[Any]:
-    """Gradients in the order of the parameters, None for those that are not given."""
-    return [*adj_inputs, *[None] * (input_count - len(adj_inputs)), *adj_outputs]
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The gradients given for an adjoint launch, in the order of the parameters, None for those that are not given.
+
+    Those after the first ``input_count`` must not be written.
+    """
+
+    gradients: list[Any]
+    input_count: int
+
+    @classmethod
+    def of(cls, adj_inputs: Sequence[Any], adj_outputs: Sequence[Any], input_count: int) -> _Given:
+        return cls([*adj_inputs, *[None] * (input_count - len(adj_inputs)), *adj_outputs], input_count)
+
+
+@dataclass(frozen=True, slots=True)
+class _AdjointCall:
+    """The adjoint of a bound launch, the values to pack, and the gradients that they refer to.
+
+    ``copies``: pairs of an array that the adjoint uses in place of a gradient that it must not write, and that.
+    """
+
+    executable: Executable
+    values: list[Any]
+    gradients: dict[str, array]
+    copies: list[tuple[array, array]]
+
+    def prepare(self) -> None:
+        """Make the copies, which every run consumes."""
+        for copy, original in self.copies:
+            transfer(copy, original)
 
 
 def bind_launch(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Binding:
@@ -97,12 +131,11 @@ def bind_launch(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...])
     return binding
 
 
-def _adjoint_of(binding: Binding, given: Sequence[Any]) -> tuple[Executable, list[Any], dict[str, array]]:
-    """The adjoint of a bound launch, the values to pack, and the gradients, which they refer to."""
-    gradients = given_gradients(binding, given)
+def _adjoint_of(binding: Binding, given: _Given) -> _AdjointCall:
+    gradients, copies = given_gradients(binding, given)
     request = adjoint_request(binding, gradients)
     refuse_lost(binding, request)
-    return *adjoint_call(binding, request, gradients), gradients
+    return _AdjointCall(*adjoint_call(binding, request, gradients), gradients, copies)
 
 
 def own_gradients(arrays: Mapping[str, array]) -> dict[str, array]:
@@ -110,25 +143,39 @@ def own_gradients(arrays: Mapping[str, array]) -> dict[str, array]:
     return {label: gradient for label, a in arrays.items() if (gradient := a.grad) is not None}
 
 
-def given_gradients(binding: Binding, given: Sequence[Any]) -> dict[str, array]:
-    """The gradient arrays of an adjoint launch: those given, else each array's own.
+def given_gradients(binding: Binding, given: _Given) -> tuple[dict[str, array], list[tuple[array, array]]]:
+    """The gradient arrays of an adjoint launch: those given, else each array's own; and the copies among them.
 
     Raises:
         LaunchError: too many, or a gradient that cannot be that of its argument, or whose memory is read-only.
     """
     compiled = binding.compiled
     kernel, types = compiled.kernel, compiled.variant.types
-    if len(given) > len(types):
-        raise LaunchError(f"kernel {kernel.name} has {len(types)} parameters, but {len(given)} gradients were given")
-    gradients = own_gradients(binding.arrays)
-    for name, type_, gradient in zip(kernel.parameter_types, types, given):
+    if len(given.gradients) > len(types):
+        raise LaunchError(
+            f"kernel {kernel.name} has {len(types)} parameters, but {len(given.gradients)} gradients were given"
+        )
+    found = own_gradients(binding.arrays)
+    copies = []
+    for position, (name, type_, gradient) in enumerate(zip(kernel.parameter_types, types, given.gradients)):
         if gradient is None:
             continue
-        if type_.kind == "array":
-            gradients[name] = _given_gradient(binding, name, type_, gradient)
-        elif type_.kind == "struct":
-            gradients.update(_struct_gradients(binding, name, type_, gradient))
-    return gradients
+        for label, member in _by_label(binding, name, type_, gradient):
+            access = compiled.access[label]
+            if position >= given.input_count and (access.written or access.atomic):
+                copies.append((make(*new_layout(member.dtype, member.shape)), member))
+                member = copies[-1][0]
+            elif position < given.input_count and member.readonly:
+                raise LaunchError(f"kernel {kernel.name}, parameter {label}: the memory of its gradient is read-only")
+            found[label] = member
+    return found, copies
+
+
+def _by_label(binding: Binding, name: str, type_: Any, gradient: Any) -> list[tuple[str, array]]:
+    """The arrays in what was given as the gradient of one parameter, checked."""
+    if type_.kind == "array":
+        return [(name, _given_gradient(binding, name, type_, gradient))]
+    return _struct_gradients(binding, name, type_, gradient) if type_.kind == "struct" else []
 
 
 def _given_gradient(binding: Binding, label: str, type_: Any, gradient: Any) -> array:
@@ -138,15 +185,15 @@ def _given_gradient(binding: Binding, label: str, type_: Any, gradient: Any) -> 
     shape = binding.arrays[label].shape
     if found.shape != shape:
         raise LaunchError(f"kernel {kernel.name}, parameter {label}: its gradient has shape {found.shape}, the array {shape}")
-    if found.readonly:
-        raise LaunchError(f"kernel {kernel.name}, parameter {label}: the memory of its gradient is read-only")
     return found
 
 
-def _struct_gradients(binding: Binding, name: str, type_: Any, gradient: Any) -> dict[str, array]:
+def _struct_gradients(binding: Binding, name: str, type_: Any, gradient: Any) -> list[tuple[str, array]]:
     """The arrays in a struct of gradients, by label."""
     kernel = binding.compiled.kernel
-    found = {}
+    if indexed_elements(type_) is not None:  # given as an indexed array, or as the gradient of the data
+        gradient = SimpleNamespace(data=getattr(gradient, "data", gradient), **dict.fromkeys(list(type_.fields)[1:]))
+    found = []
     for leaf in leaves(type_):
         if isinstance(leaf.type, ArrayRef):
             member = gradient
@@ -160,7 +207,7 @@ def _struct_gradients(binding: Binding, name: str, type_: Any, gradient: Any) ->
             if member is not None:
                 label = leaf_label(name, leaf.path)
                 own = binding.arrays[label]
-                found[label] = _given_gradient(binding, label, array_type(own.dtype, own.ndim), member)
+                found.append((label, _given_gradient(binding, label, array_type(own.dtype, own.ndim), member)))
     return found
 
 
@@ -237,7 +284,7 @@ class Command:
         kernel: Any,
         extents: tuple[int, ...],
         arguments: list[Any],
-        gradients: Optional[list[Any]] = None,
+        gradients: Optional[_Given] = None,
         record_tape: bool = True,
     ) -> None:
         self.kernel = kernel
@@ -248,16 +295,16 @@ class Command:
     def _bind(self, arguments: list[Any], extents: tuple[int, ...]) -> None:
         """Take new arguments; nothing changes if they do not fit."""
         binding = bind_launch(self.kernel, arguments, extents)
-        gradients: Optional[dict[str, array]] = None
-        if self._given is None:
+        adjoint = None if self._given is None else _adjoint_of(binding, self._given)
+        if adjoint is None:
             executable, values = binding.compiled.forward, binding.values
         else:
-            executable, values, gradients = _adjoint_of(binding, self._given)
+            executable, values = adjoint.executable, adjoint.values
         self._packed = executable.pack(*padded(extents), *values)
         self._total = math.prod(extents)
         self._executable, self._arguments, self._extents = executable, arguments, extents
         # The packed arguments refer to the memory of these arrays.
-        self._binding, self._gradients = binding, gradients
+        self._binding, self._adjoint = binding, adjoint
 
     def set_dim(self, dim: Any) -> None:
         """Change the number of threads."""
@@ -300,8 +347,10 @@ class Command:
             return
         if not self._total:
             return
+        if self._adjoint is not None:
+            self._adjoint.prepare()
         if capturing.active.capture is None:
             run_packed(self._executable, self.kernel, self._packed, self._total)
         else:
             step = partial(run_packed, self._executable, self.kernel, self._packed, self._total)
-            capturing.perform(step, (self._binding, self._gradients))
+            capturing.perform(step, (self._binding, self._adjoint))
