@@ -50,6 +50,7 @@ from treadle.interop.torch import stream_from_torch as stream_from_torch
 from treadle.interop.torch import stream_to_torch as stream_to_torch
 from treadle.interop.torch import to_torch as to_torch
 from treadle.language import BUILTINS as _BUILTINS
+from treadle.language import CONSTANTS as _CONSTANTS
 from treadle.language import CompileError as CompileError
 from treadle.language import Function as Function
 from treadle.language import Kernel as Kernel
@@ -66,6 +67,28 @@ from treadle.language import kernel as kernel
 from treadle.language import overload as overload
 from treadle.language import set_module_options as set_module_options
 from treadle.language import static as static
+from treadle.language.constants import HALF_PI as HALF_PI
+from treadle.language.constants import INF as INF
+from treadle.language.constants import LN2 as LN2
+from treadle.language.constants import LN10 as LN10
+from treadle.language.constants import LOG2E as LOG2E
+from treadle.language.constants import LOG10E as LOG10E
+from treadle.language.constants import NAN as NAN
+from treadle.language.constants import PHI as PHI
+from treadle.language.constants import PI as PI
+from treadle.language.constants import TAU as TAU
+from treadle.language.constants import E as E
+from treadle.language.constants import e as e
+from treadle.language.constants import half_pi as half_pi
+from treadle.language.constants import inf as inf
+from treadle.language.constants import ln2 as ln2
+from treadle.language.constants import ln10 as ln10
+from treadle.language.constants import log2e as log2e
+from treadle.language.constants import log10e as log10e
+from treadle.language.constants import nan as nan
+from treadle.language.constants import phi as phi
+from treadle.language.constants import pi as pi
+from treadle.language.constants import tau as tau
 from treadle.runtime.array import array as array
 from treadle.runtime.array import array1d as array1d
 from treadle.runtime.array import array2d as array2d
@@ -152,9 +175,9 @@ from treadle.version import VERSION
 
 __version__ = VERSION
 
-# Names that no program text spells out: vec3f, mat44d, … and the built-in functions of the kernel
+# Names that no program text spells out: vec3f, mat44d, …, pi, … and the built-in functions of the kernel
 # language, unless a name means something in Python already (zeros, matrix).
-globals().update({name: value for name, value in {**_BUILTINS, **_NAMES}.items() if name not in globals()})
+globals().update({name: value for name, value in {**_BUILTINS, **_NAMES, **_CONSTANTS}.items() if name not in globals()})
 bool = bool_
 
 if TYPE_CHECKING:
