@@ -6,6 +6,8 @@ import sys
 from types import ModuleType
 from typing import Any, Optional
 
+from treadle.version import VERSION
+
 enable_backward: bool = True
 """Whether kernels get an adjoint, unless their decorator or module options say otherwise."""
 verify_autograd_array_access: bool = False
@@ -24,6 +26,30 @@ fast_math: bool = False
 """Allow LLVM to reorder and approximate floating-point arithmetic."""
 kernel_cache_dir: Optional[str] = None
 """Where compiled kernels are kept; None: the user's cache folder."""
+
+# Settings of programs written for other backends: they can be read and set, and have no effect here.
+print_launches: bool = False
+verify_cuda: bool = False
+cache_kernels: bool = True
+cuda_output: Optional[str] = None
+ptx_target_arch: Optional[int] = None
+cuda_arch_suffix: Optional[str] = None
+lineinfo: bool = False
+line_directives: bool = True
+llvm_cuda: bool = False
+optimization_level: Optional[int] = None
+compile_time_trace: bool = False
+verbose_warnings: bool = False
+use_precompiled_headers: bool = True
+load_module_max_workers: Optional[int] = None
+track_memory: bool = False
+enable_graph_capture_module_load_by_default: bool = True
+enable_mempools_at_init: bool = True
+enable_vector_component_overwrites: bool = False
+enable_tiles_in_stack_memory: bool = True
+enable_mathdx_gemm: bool = True
+version: str = VERSION
+"""The version of Treadle."""
 
 OPTIONS: dict[str, Any] = {
     "enable_backward": bool,

@@ -12,9 +12,11 @@ from treadle.frontend.diagnostics import did_you_mean
 from treadle.frontend.places import Place, ValuePlace
 from treadle.frontend.resolve import attribute_of_object, enumeration_member
 from treadle.frontend.values import Constant, TupleValue, Typed, Value, describe
+from treadle.ir.core import Value as IRValue
 from treadle.language import notation
 from treadle.language.errors import UnknownNameError
 from treadle.types import scalars
+from treadle.types.indexed import indexed_elements
 
 
 def attribute(ctx: Context, node: ast.Attribute) -> Place:
@@ -38,15 +40,23 @@ def attribute(ctx: Context, node: ast.Attribute) -> Place:
 def _attribute_of_type(ctx: Context, base: Place, type_: Any, node: ast.Attribute) -> Place:
     name = node.attr
     kind = type_.kind
-    if kind == "struct":
+    known: list[str]
+    selected = indexed_elements(type_)
+    if selected is not None:
+        extents = [ctx.emit("shape", leaf, axis=0) for leaf in base.typed().leaves[1:]] if name in _EXTENT_NAMES else []
+        found = _of_extents(ctx, selected, name, extents)
+        if found is not None:
+            return ValuePlace(ctx, found, node)
+        known = list(_ARRAY_NAMES)
+    elif kind == "struct":
         if name in type_.fields:
             return base.member(name, node)
-        known: list[str] = list(type_.fields)
+        known = list(type_.fields)
     elif kind == "array":
         found = _of_array(ctx, base, type_, name)
         if found is not None:
             return ValuePlace(ctx, found, node)
-        known = ["shape", "ndim", "dtype", "size"]
+        known = list(_ARRAY_NAMES)
     elif components.is_composite_type(type_):
         part = components.named_part(type_, name)
         if part is not None:
@@ -63,18 +73,29 @@ def _attribute_of_type(ctx: Context, base: Place, type_: Any, node: ast.Attribut
     raise ctx.error(node, f"{notation.text(type_)} has no attribute {name!r}{hint}", UnknownNameError)
 
 
+_EXTENT_NAMES = ("shape", "size")
+_ARRAY_NAMES = (*_EXTENT_NAMES, "ndim", "dtype")
+
+
 def _of_array(ctx: Context, base: Place, type_: Any, name: str) -> Value | None:
     """A property of an array, or None."""
+    extents = []
+    if name in _EXTENT_NAMES:
+        array = base.typed().leaf
+        extents = [ctx.emit("shape", array, axis=k) for k in range(type_.ndim)]
+    return _of_extents(ctx, type_, name, extents)
+
+
+def _of_extents(ctx: Context, type_: Any, name: str, extents: list[IRValue]) -> Value | None:
+    """A property of an array of a type and of extents, or None."""
     if name == "dtype":
         return Constant(type_.dtype)
     if name == "ndim":
         return Constant(type_.ndim)
-    if name not in ("shape", "size"):
-        return None
-    array = base.typed().leaf
-    extents = [ctx.emit("shape", array, axis=k) for k in range(type_.ndim)]
     if name == "shape":
         return TupleValue([Typed(scalars.int32, (extent,)) for extent in extents])
+    if name != "size":
+        return None
     size = extents[0]
     for extent in extents[1:]:
         size = ctx.emit("mul", size, extent)

@@ -26,9 +26,11 @@ from treadle.language.errors import (
     CompileError,
     TypeMismatchError,
     UnknownNameError,
+    UnsupportedError,
 )
 from treadle.types import scalars
 from treadle.types.arrays import array_type
+from treadle.types.indexed import indexed_elements, indexed_type
 from treadle.types.storage import ArrayRef
 
 
@@ -52,6 +54,8 @@ def subscript(ctx: Context, node: ast.Subscript) -> Place:
         return _of_tuple(ctx, value, node)
     if type_.kind == "array":
         return _of_array(ctx, ArrayPlace(ctx, base.typed(), [], node.value), _parts(node), node)
+    if indexed_elements(type_) is not None:
+        return index_selection(ctx, base.typed(), _indices(ctx, _parts(node)), node)
     if components.is_composite_type(type_):
         return _of_composite(ctx, base, type_, _parts(node), node)
     raise ctx.error(node, f"{notation.text(type_)} has no components", TypeMismatchError)
@@ -129,15 +133,22 @@ def index_of(ctx: Context, value: Value, node: Any) -> IRValue:
 def _of_array(ctx: Context, base: ArrayPlace, parts: list[ast.expr], node: ast.Subscript) -> Place:
     if any(isinstance(part, ast.Slice) for part in parts):
         return _slice_array(ctx, base, parts, node)
+    return index_array(ctx, base, _indices(ctx, parts), node)
+
+
+def _indices(ctx: Context, parts: list[ast.expr]) -> list[IRValue]:
+    """The parts of a subscript without slices, as indices."""
     indices = []
     for part in parts:
+        if isinstance(part, ast.Slice):
+            raise ctx.error(part, "an indexed array cannot be sliced in a kernel", UnsupportedError)
         value = ctx.value(part)
         if isinstance(value, Constant) and type(value.value) is int and value.value < 0:
             raise ctx.error(
                 part, f"index {value.value} is out of range: in a kernel, only slices count from the end", CompileError
             )
         indices.append(index_of(ctx, value, part))
-    return index_array(ctx, base, indices, node)
+    return indices
 
 
 def index_array(ctx: Context, base: ArrayPlace, indices: list[IRValue], node: ast.expr) -> Place:
@@ -155,6 +166,24 @@ def index_array(ctx: Context, base: ArrayPlace, indices: list[IRValue], node: as
     if len(every) == array.type.ndim:
         return ElementPlace(ctx, array.leaf, every, 0, array.type.dtype, node)
     return ArrayPlace(ctx, array, every, node)
+
+
+def index_selection(ctx: Context, value: Typed, indices: list[IRValue], node: ast.expr) -> Place:
+    """An indexed array with indices: an element of its data, or what is left when the first dimensions are fixed."""
+    whole = indexed_elements(value.type)
+    assert whole is not None
+    data, *selections = value.leaves
+    if len(indices) > whole.ndim:
+        raise ctx.error(node, f"{len(indices)} indices for {value.type!r}", TypeMismatchError)
+    chosen = []
+    for index, selection in zip(indices, selections):
+        debug.check_indices(ctx, Typed(array_type(scalars.int32), (selection,)), [index], 0, ctx.source.segment(node))
+        chosen.append(ctx.emit("load", selection, index, type=scalars.int32, offset=0))
+    if len(chosen) == whole.ndim:
+        debug.check_indices(ctx, _array(whole.dtype, data), chosen, 0, ctx.source.segment(node))
+        return ElementPlace(ctx, data, chosen, 0, whole.dtype, node)
+    rest = indexed_type(whole.dtype, whole.ndim - len(chosen))
+    return ValuePlace(ctx, Typed(rest, (ctx.emit("view", data, *chosen), *selections[len(chosen) :])), node)
 
 
 def _slice_array(ctx: Context, base: ArrayPlace, parts: list[ast.expr], node: ast.Subscript) -> Place:

@@ -16,6 +16,7 @@ from treadle.frontend.values import Constant, TupleValue, Typed, Value, describe
 from treadle.language import notation
 from treadle.language.errors import TypeMismatchError
 from treadle.types import scalars
+from treadle.types.indexed import indexed_elements
 
 
 @form("tid")
@@ -218,6 +219,8 @@ def length(ctx: Context, positional: list[Value], keywords: dict[str, Value], no
         return Constant(int(type_.shape[0]))
     if getattr(type_, "kind", None) == "array" and isinstance(value, Typed):
         return Typed(scalars.int32, (ctx.emit("shape", value.leaf, axis=0),))
+    if indexed_elements(type_) is not None and isinstance(value, Typed):
+        return Typed(scalars.int32, (ctx.emit("shape", value.leaves[1], axis=0),))
     raise ctx.error(node, f"there is no len() of {describe(value)}", TypeMismatchError)
 
 

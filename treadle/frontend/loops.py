@@ -353,7 +353,7 @@ def for_(ctx: Context, node: ast.For) -> None:
     if isinstance(node.iter, ast.Call) and ranges.is_range(ctx, node.iter):
         span = ranges.evaluate(ctx, node.iter)
         known = span.known()
-        if known is not None and ctx.unroll and len(known) <= ranges.UNROLLED:
+        if known is not None and len(known) <= ranges.UNROLLED and (ctx.unroll or _feeds_static(ctx, node)):
             unroll(ctx, node, [Constant(k) for k in known])
         else:
             counted(ctx, node, span.count, span.at)
@@ -370,6 +370,21 @@ def for_(ctx: Context, node: ast.For) -> None:
         _over_array(ctx, node, value)
     else:
         raise ctx.error(node.iter, f"a for loop cannot go over {describe(iterated)}", UnsupportedError)
+
+
+def _feeds_static(ctx: Context, node: ast.For) -> bool:
+    """Whether a static expression in the body of a loop uses the variable of the loop, which must be known then."""
+    if "static" not in ctx.source.code.co_names and "static" not in ctx.source.code.co_freevars:
+        return False
+    targets = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    calls = (part for part in ast.walk(node) if isinstance(part, ast.Call) and _is_static(part.func))
+    names = (part for call in calls for argument in call.args for part in ast.walk(argument))
+    return any(isinstance(part, ast.Name) and part.id in targets for part in names)
+
+
+def _is_static(function: ast.expr) -> bool:
+    """Whether what is called is ``static``, judged by its name."""
+    return getattr(function, "attr", getattr(function, "id", "")) == "static"
 
 
 def _over_composite(ctx: Context, node: ast.For, value: Typed) -> None:

@@ -8,6 +8,7 @@ from treadle.language.bodies import Body as Body
 from treadle.language.builtins import BUILTINS as BUILTINS
 from treadle.language.builtins import Builtin as Builtin
 from treadle.language.builtins import builtin as builtin
+from treadle.language.constants import CONSTANTS as CONSTANTS
 from treadle.language.decorators import adjoint as adjoint
 from treadle.language.decorators import constant as constant
 from treadle.language.decorators import func as func

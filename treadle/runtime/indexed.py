@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,29 @@ from treadle.runtime.elements import Host
 from treadle.runtime.memory import Allocation
 from treadle.runtime.recording import active
 from treadle.runtime.shapes import Extents, expand_index
-from treadle.types import int32
+from treadle.types import indexed_type, int32
 
-__all__ = ["indexedarray"]
+__all__ = ["indexedarray", "indexedarray1d", "indexedarray2d", "indexedarray3d", "indexedarray4d"]
 
 
-class indexedarray:
+class _IndexedMeta(type):
+    """Makes ``indexedarray(dtype=T, ndim=n)`` and ``indexedarray[T]`` types, for annotations."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if (not args or args[0] is None) and kwargs.get("data") is None and not kwargs.get("indices"):
+            ndim = kwargs.get("ndim")
+            return indexed_type(kwargs.get("dtype", Any), 1 if ndim is None else ndim)
+        return type.__call__(cls, *args, **kwargs)
+
+    def __getitem__(cls, dtype: Any) -> Any:
+        return indexed_type(*dtype) if isinstance(dtype, tuple) else indexed_type(dtype)
+
+
+class indexedarray(metaclass=_IndexedMeta):
     """Elements of ``data`` selected by an array of int32 for each dimension, or None for a dimension taken whole.
 
-    ``a[i, j]`` is ``data[indices[0][i], indices[1][j]]``. ``shape``, ``ndim``, ``size``, ``dtype`` and ``device`` are as
-    for arrays. Reading gathers, writing scatters to ``data``.
+    ``a[i, j]`` is ``data[indices[0][i], indices[1][j]]``. ``shape``, ``ndim``, ``size``, ``dtype`` and ``device`` are
+    as for arrays. Reading gathers, writing scatters to ``data``.
     """
 
     def __init__(self, data: array, indices: Any = None, dtype: Any = None, ndim: int | None = None) -> None:
@@ -51,6 +64,17 @@ class indexedarray:
         self.ndim = data.ndim
         self.size = math.prod(self.shape)
         self.is_contiguous = False
+        self._struct: Any = None
+
+    def as_struct(self) -> Any:
+        """The struct that the indexed array is in a kernel: a dimension taken whole has indices, too."""
+        if self._struct is None:
+            arrays = {
+                f"indices{axis}": _all_of(extent) if index is None else index
+                for axis, (index, extent) in enumerate(zip(self.indices, self.shape))
+            }
+            self._struct = indexed_type(self.dtype, self.ndim)(data=self.data, **arrays)
+        return self._struct
 
     @classmethod
     def from_parts(cls, base: array, parts: tuple[Any, ...]) -> indexedarray:
@@ -173,6 +197,13 @@ class indexedarray:
         return f"indexedarray({self.host()}, shape={self.shape}, dtype={self.dtype!r})"
 
 
+@lru_cache(maxsize=16)
+def _all_of(extent: int) -> array:
+    """The indices of a dimension taken whole."""
+    result: array = array(np.arange(extent, dtype=np.int32), dtype=int32, copy=False)
+    return result
+
+
 def _checked(index: Any, axis: int, extent: int) -> array:
     """An array of indices as int32, in range."""
     if not isinstance(index, array) or index.dtype is not int32:
@@ -189,3 +220,42 @@ def _checked(index: Any, axis: int, extent: int) -> array:
             f"the indices of dimension {axis} reach from {host.min()} to {host.max()}; its extent is {extent}"
         )
     return checked
+
+
+class _DimensionMeta(type):
+    """Makes a class stand for indexed arrays of a certain number of dimensions."""
+
+    ndim: int
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return indexedarray(*args, **{**kwargs, "ndim": cls.ndim})
+
+    def __getitem__(cls, dtype: Any) -> Any:
+        return indexed_type(dtype, cls.ndim)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, indexedarray) and instance.ndim == cls.ndim
+
+
+class indexedarray1d(metaclass=_DimensionMeta):
+    """``indexedarray`` with ``ndim=1``."""
+
+    ndim = 1
+
+
+class indexedarray2d(metaclass=_DimensionMeta):
+    """``indexedarray`` with ``ndim=2``."""
+
+    ndim = 2
+
+
+class indexedarray3d(metaclass=_DimensionMeta):
+    """``indexedarray`` with ``ndim=3``."""
+
+    ndim = 3
+
+
+class indexedarray4d(metaclass=_DimensionMeta):
+    """``indexedarray`` with ``ndim=4``."""
+
+    ndim = 4

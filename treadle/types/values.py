@@ -10,6 +10,7 @@ from treadle.types import scalars
 from treadle.types.brainfloat import BFloat16
 from treadle.types.composites import CompositeMeta
 from treadle.types.convert import describe
+from treadle.types.indexed import indexed_type
 from treadle.types.structs import StructMeta
 
 _BY_CLASS: dict[type, Any] = {
@@ -36,6 +37,8 @@ def type_of(value: Any) -> Any:
         return cls
     if isinstance(value, np.generic):
         known = _BY_DTYPE.get(value.dtype)
+    elif hasattr(value, "as_struct"):  # an indexed array
+        return indexed_type(value.dtype, value.ndim)
     else:  # an enumeration, say
         known = next((_BY_CLASS[base] for base in (bool, int, float) if isinstance(value, base)), None)
     if known is None:
