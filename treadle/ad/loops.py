@@ -97,9 +97,11 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
     from treadle.ad.transform import adjoint_type, differentiable
 
     incoming = [adjoints.pop(r, None) for r in op.results]
-    if all(g is None for g in incoming) and not transform.has_work(op):
-        return
     builder = transform.builder
+    if all(g is None for g in incoming) and not transform.has_work(op):
+        # Nothing restores from the frame, so dead-code removal takes it away; until then it is given back in order.
+        builder.emit_many("release", scope.recall((op, "frame")), slot_group=scope.group_of(op))
+        return
     body = op.blocks[-1]
     carried = body.parameters[1:] if op.name == "for" else body.parameters
     initial = op.operands[1:] if op.name == "for" else op.operands
