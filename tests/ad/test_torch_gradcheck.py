@@ -1,4 +1,4 @@
-"""``torch.autograd.gradcheck`` and ``gradgradcheck`` on functions made of tapes, adjoint launches and nested ``grad``."""
+"""PyTorch's ``gradcheck`` and ``gradgradcheck`` on functions made of tapes, adjoint launches and nested ``grad``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,13 @@ class ByAdjointLaunch(torch.autograd.Function):
         gradients = [wp.zeros_like(a) for a in (x, w)]
         incoming = wp.from_torch(grad_output.detach().clone())
         wp.launch(
-            iterated, x.shape[0], [x, w, w.shape[0]], [y], adj_inputs=[*gradients, None], adj_outputs=[incoming], adjoint=True
+            iterated,
+            x.shape[0],
+            [x, w, w.shape[0]],
+            [y],
+            adj_inputs=[*gradients, None],
+            adj_outputs=[incoming],
+            adjoint=True,
         )
         return tuple(wp.to_torch(g) for g in gradients)
 
@@ -213,5 +219,7 @@ def test_hessian_of_rosenbrock_is_the_analytic_one() -> None:
     h = wp.zeros(3, dtype=wp.mat22d)
     wp.launch(hessians, 3, [wp.from_torch(points, dtype=wp.vec2d)], [h])
     x, y = points.unbind(1)
-    expected = torch.stack([2 - 400 * (y - 3 * x * x), -400 * x, -400 * x, torch.full_like(x, 200.0)], 1).reshape(3, 2, 2)
+    expected = torch.stack([2 - 400 * (y - 3 * x * x), -400 * x, -400 * x, torch.full_like(x, 200.0)], 1).reshape(
+        3, 2, 2
+    )
     torch.testing.assert_close(wp.to_torch(h), expected)

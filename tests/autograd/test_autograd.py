@@ -160,7 +160,12 @@ def test_gradcheck_of_a_tape(capsys: pytest.CaptureFixture[str]) -> None:
     assert gradcheck_tape(tape, eps=1e-3, blacklist_kernels=["with_wrong_gradient"], show_summary=False)
     assert gradcheck_tape(tape, eps=1e-3, whitelist_kernels=["mixed"], show_summary=False)
     assert not gradcheck_tape(
-        tape, eps=1e-3, reverse_launches=True, whitelist_kernels=["with_wrong_gradient"], raise_exception=False, show_summary=False
+        tape,
+        eps=1e-3,
+        reverse_launches=True,
+        whitelist_kernels=["with_wrong_gradient"],
+        raise_exception=False,
+        show_summary=False,
     )
     assert gradcheck_tape(tape, eps=1e-3, reverse_launches=True, skip_to_launch_index=1, show_summary=False)
 

@@ -56,9 +56,7 @@ def adjoint_kernel(
     return adjoint
 
 
-def adjoint_function(
-    function: Function, numbers: Optional[Iterator[int]] = None, with_arrays: bool = True
-) -> Function:
+def adjoint_function(function: Function, numbers: Optional[Iterator[int]] = None, with_arrays: bool = True) -> Function:
     """The adjoint of a function.
 
     Its parameters are those of the function, then the companion of each array parameter, then the

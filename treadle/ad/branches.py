@@ -46,14 +46,14 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
             transform.reverse(scope, block, inner)
         blocks.append(copy)
         after.append(inner)
-    changed: dict[Value, None] = {
-        v: None for inner in after for v, g in inner.items() if adjoints.get(v) is not g
-    }
+    changed: dict[Value, None] = {v: None for inner in after for v, g in inner.items() if adjoints.get(v) is not g}
     if not changed and not any(block.ops for block in blocks):
         return
     for value in changed:
         for block, inner in zip(blocks, after):
             with transform.inside(block):
-                block.yields.append(inner[value] if value in inner else transform.builder.zero(adjoint_type(value.type)))
+                block.yields.append(
+                    inner[value] if value in inner else transform.builder.zero(adjoint_type(value.type))
+                )
     new_op = transform.builder.op("if", [condition], [adjoint_type(v.type) for v in changed], blocks=blocks)
     adjoints.update(zip(changed, new_op.results))

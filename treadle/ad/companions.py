@@ -107,7 +107,7 @@ class _Pairing(Cloner):
         real = [c for c in choices if self.companions.get(c) is not c]
         if missing and len(missing) < len(real):
             raise DerivativeError(
-                "a variable stands for an array with a gradient or for one without, depending on the values at run time: "
+                "a variable stands for an array with a gradient or for one without, depending on values at run time: "
                 "give all of these arrays requires_grad=True",
                 op.location,
             )

@@ -115,9 +115,7 @@ def reverse_restore(transform: Transform, scope: Scope, op: Op, adjoints: Adjoin
         return
     companion, number, so_far = _restore(transform, scope, op)
     totals = [v if g is None else transform.builder.emit("add", v, g) for v, g in zip(so_far, incoming)]
-    transform.builder.emit_many(
-        "save", companion, number, *totals, slot_group=transform.companion_groups[group]
-    )
+    transform.builder.emit_many("save", companion, number, *totals, slot_group=transform.companion_groups[group])
 
 
 def reverse_save(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:

@@ -151,7 +151,7 @@ def _touching(function: Function, labels: frozenset[str], names: tuple[str, ...]
 
 
 def _check_calls(function: Function, labels: frozenset[str]) -> None:
-    """Refuse calls of functions with a derivative of their own, or of C++, on arrays that are read after being written."""
+    """Refuse calls of C++, or of functions with an own derivative, on arrays that are read after being written."""
     origins = Origins(function)
     for op in function.body.walk():
         if op.name in ("call", "native"):
@@ -159,8 +159,8 @@ def _check_calls(function: Function, labels: frozenset[str]) -> None:
                 if isinstance(value.type, ArrayRef) and origins.of(value) & labels:
                     callee = op.attributes.get("callee")
                     raise DerivativeError(
-                        f"{f'function {callee.name}' if callee else 'a func_native'}, which has a derivative of its own, "
-                        "gets an array that the kernel reads after writing to it; the gradient of this is not supported",
+                        f"{f'function {callee.name}' if callee else 'a func_native'}, which has a derivative of its "
+                        "own, gets an array that the kernel reads after writing to it; this has no gradient yet",
                         op.location,
                     )
 

@@ -132,7 +132,9 @@ def reverse_atomic(transform: Transform, scope: Scope, op: Op, adjoints: Adjoint
     elif kind in ("add", "sub"):
         g = transform.builder.emit("load", *element, type=value.type, offset=op.attributes["offset"])
     else:
-        raise DerivativeError(f"atomic_{kind} on floats has no derivative: which thread is last is not known", op.location)
+        raise DerivativeError(
+            f"atomic_{kind} on floats has no derivative: which thread is last is not known", op.location
+        )
     g = converted(transform.builder, g, adjoint_type(value.type))
     transform.accumulate(adjoints, value, transform.builder.emit("neg", g) if kind == "sub" else g)
 
@@ -146,8 +148,8 @@ def _taken_by_winner(transform: Transform, scope: Scope, op: Op, element: list[V
     builder, offset, value = transform.builder, op.attributes["offset"], op.operands[-1]
     if op not in transform.only_extrema:
         raise DerivativeError(
-            f"the gradient of atomic_{op.attributes['kind']} on an array to which the kernel also writes in another way "
-            "is not supported",
+            f"the gradient of atomic_{op.attributes['kind']} on an array to which the kernel also writes in another "
+            "way is not supported",
             op.location,
         )
     indices = element[1:]

@@ -73,7 +73,22 @@ def converted(builder: Builder, value: Value, type_: StorageType) -> Value:
 
 # Rules that leave a zero adjoint zero by themselves, and those without a factor.
 WITHOUT_FACTOR = frozenset(
-    ("add", "sub", "neg", "abs", "min", "max", "select", "cast", "pick", "place", "extract", "insert", "splat", "reduce_add")
+    (
+        "add",
+        "sub",
+        "neg",
+        "abs",
+        "min",
+        "max",
+        "select",
+        "cast",
+        "pick",
+        "place",
+        "extract",
+        "insert",
+        "splat",
+        "reduce_add",
+    )
 )
 
 

@@ -103,7 +103,8 @@ def _compare(
 def _table(name: str, rows: Sequence[_Row]) -> str:
     head = ("input", "output", "max absolute error", "max relative error", "", "where it is largest")
     body = [
-        (r.input, r.output, f"{r.absolute:.3e}", f"{r.relative:.3e}", "PASS" if r.passed else "FAIL", r.where) for r in rows
+        (r.input, r.output, f"{r.absolute:.3e}", f"{r.relative:.3e}", "PASS" if r.passed else "FAIL", r.where)
+        for r in rows
     ]
     widths = [max(len(line[k]) for line in (head, *body)) for k in range(len(head))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in (head, *body)]

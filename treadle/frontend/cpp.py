@@ -26,7 +26,8 @@ PRELUDE = r"""
 #include <cstring>
 using std::abs; using std::fabs; using std::sqrt; using std::cbrt; using std::exp; using std::log; using std::pow;
 using std::sin; using std::cos; using std::tan; using std::asin; using std::acos; using std::atan; using std::atan2;
-using std::sinh; using std::cosh; using std::tanh; using std::floor; using std::ceil; using std::isnan; using std::isinf;
+using std::sinh; using std::cosh; using std::tanh; using std::floor; using std::ceil;
+using std::isnan; using std::isinf;
 template <class T> inline T min(T a, T b) { return b < a ? b : a; }
 template <class T> inline T max(T a, T b) { return a < b ? b : a; }
 
@@ -80,7 +81,9 @@ template <class T> struct Array<T, 1> {
 template <class T> inline T atomicAdd(T* address, T value) {
     T old, sum;
     __atomic_load(address, &old, __ATOMIC_RELAXED);
-    do { sum = old + value; } while (!__atomic_compare_exchange(address, &old, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    do {
+        sum = old + value;
+    } while (!__atomic_compare_exchange(address, &old, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 """

@@ -71,7 +71,9 @@ def _parameters(function: Function, inputs: Sequence[tuple[str, Any]]) -> list[I
     return made
 
 
-def _around(body: Body, snippet: str, inputs: Sequence[tuple[str, Any]], sums: Sequence[tuple[str, Any]], result: Any) -> Function:
+def _around(
+    body: Body, snippet: str, inputs: Sequence[tuple[str, Any]], sums: Sequence[tuple[str, Any]], result: Any
+) -> Function:
     """A function that does nothing but run a snippet."""
     function = Function(body.name)
     operands = _parameters(function, inputs)

@@ -275,7 +275,9 @@ class CompiledKernel:
             types = self._parameter_types() + self._gradient_types(request)
             stored = entry.metadata
             return Adjoint(
-                frozenset(stored["needed"]), frozenset(stored["needed_after"]), stored["reads_log"],
+                frozenset(stored["needed"]),
+                frozenset(stored["needed_after"]),
+                stored["reads_log"],
                 executable=self._link(entry, types),
             )
         try:
@@ -285,7 +287,9 @@ class CompiledKernel:
         reads_log = any(op.name == "log_read" and op.attributes["log"] == "launch" for op in function.body.walk())
         needed, after = (passes.loads_of(function, when) & set(self.array_labels) for when in (False, True))
         if needed & after:
-            reason = f"the gradient needs what {', '.join(sorted(needed & after))} held both before and after the launch"
+            reason = (
+                f"the gradient needs what {', '.join(sorted(needed & after))} held both before and after the launch"
+            )
             return Adjoint(error=DerivativeError(f"kernel {self.kernel.name}: {reason}"))
         return Adjoint(frozenset(needed), frozenset(after), reads_log, function=function)
 
@@ -347,7 +351,7 @@ class CompiledKernel:
         return found
 
     def _gradient_types(self, request: Request) -> list[StorageType]:
-        """The types of the companions and of the arrays of retained gradients, in the order of ``ad.adjoint_kernel``."""
+        """The types of the companions and of the arrays of retained gradients, as ``ad.adjoint_kernel`` orders them."""
         return [
             type_ if request.contiguous else replace(type_, contiguous=False)
             for labels in (request.active, request.retained)
@@ -371,7 +375,9 @@ class CompiledKernel:
         emitted = emit_kernel(function, SYMBOL, self.variant.launch_ndim, cpu.target(), options)
         passes.dump_text("llvm", self.kernel.key, emitted.text)
         messages = [_encode_message(m) for m in emitted.messages]
-        sources = {op.attributes["source"]: None for op in function.body.walk() if op.name in ("native", "native_again")}
+        sources = {
+            op.attributes["source"]: None for op in function.body.walk() if op.name in ("native", "native_again")
+        }
         entry = cache.Entry(cpu.compile_text(emitted.text), {**metadata, "messages": messages, "native": list(sources)})
         if key:
             cache.store(key, entry)

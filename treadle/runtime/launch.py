@@ -126,7 +126,8 @@ def bind_launch(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...])
     binding = bind(kernel, arguments, len(extents))
     if len(extents) > 1 and binding.compiled.asks_flat_index and math.prod(extents) > MAX_EXTENT:
         raise LaunchError(
-            f"kernel {kernel.name} asks for the flat index of its threads, which does not fit an int32 in a launch of {extents}"
+            f"kernel {kernel.name} asks for the flat index of its threads, which does not fit an int32 in a launch of "
+            f"{extents}"
         )
     return binding
 
@@ -184,7 +185,9 @@ def _given_gradient(binding: Binding, label: str, type_: Any, gradient: Any) -> 
     found = as_array(kernel, f"{label} (its gradient)", type_, gradient)
     shape = binding.arrays[label].shape
     if found.shape != shape:
-        raise LaunchError(f"kernel {kernel.name}, parameter {label}: its gradient has shape {found.shape}, the array {shape}")
+        raise LaunchError(
+            f"kernel {kernel.name}, parameter {label}: its gradient has shape {found.shape}, the array {shape}"
+        )
     return found
 
 

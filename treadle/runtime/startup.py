@@ -6,13 +6,13 @@ import sys
 from typing import Any
 
 from treadle import config
-from treadle.version import VERSION
 from treadle.codegen import cpu
 from treadle.language.functions import Kernel
 from treadle.runtime import cache
 from treadle.runtime.array import array
 from treadle.runtime.binding import bind
 from treadle.runtime.device import DeviceLike, get_device
+from treadle.version import VERSION
 
 _initialized = False
 

@@ -29,7 +29,7 @@ class PictureOptions:
 
 @dataclass
 class _Node:
-    """One record, or one round of a repeated run of records. ``ports``: name of an argument, the array, read, written."""
+    """One record, or one round of a repeated run. ``ports``: name of an argument, the array, read, written."""
 
     name: str
     position: int
@@ -52,7 +52,9 @@ def to_dot(records: Sequence[Record], scopes: Sequence[Any], options: PictureOpt
             open_ends.pop()
             lines.append("    }")
         for number, scope in enumerate(drawn.pop(node.position, ())):
-            lines.append(f'    subgraph cluster_{node.position}_{number} {{ label="{_escaped(scope.name)}"; color=gray50;')
+            lines.append(
+                f'    subgraph cluster_{node.position}_{number} {{ label="{_escaped(scope.name)}"; color=gray50;'
+            )
             open_ends.append(len(records) if scope.end is None else scope.end)
         lines.append("    " + picture.box(node))
     lines += ["    }"] * len(open_ends)
@@ -156,7 +158,7 @@ class _Picture:
         colour = "palegreen" if a.requires_grad else "gray90"
         width = 1 if outline == "black" else 3
         return (
-            f'{node} [shape=ellipse, style=filled, fillcolor={colour}, color={outline}, penwidth={width}, '
+            f"{node} [shape=ellipse, style=filled, fillcolor={colour}, color={outline}, penwidth={width}, "
             f'label="{_escaped(name)}"];'
         )
 
