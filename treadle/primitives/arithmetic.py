@@ -170,7 +170,8 @@ _define("bit_count", _int32_of, _lower_bit_count)
 
 def _lower_bitcast(e: Emitter, attributes: Any, types: Any, operands: Any) -> str:
     source, target = e.type(types[0]), e.type(attributes["type"])
-    return operands[0] if source == target else e.assign(f"bitcast {source} {operands[0]} to {target}")  # type: ignore[no-any-return]
+    same: str = operands[0]
+    return same if source == target else e.assign(f"bitcast {source} {same} to {target}")
 
 
 _define("bitcast", _cast_types, _lower_bitcast)

@@ -63,7 +63,8 @@ class Device:
     @property
     def stream(self) -> Stream:
         """The current stream of the device."""
-        return _streams().get_stream(self)
+        found: Stream = _streams().get_stream(self)
+        return found
 
     def set_stream(self, stream: Stream, sync: bool = True) -> None:
         """Make ``stream`` the current one. Raises TreadleError for a stream of another device."""

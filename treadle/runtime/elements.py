@@ -112,7 +112,8 @@ def list_from_raw(dtype: Any, host: Host, ndim: int) -> list[Any]:
     if is_scalar(dtype):
         if dtype is bfloat16:
             return [BFloat16(value) for value in bfloat16_values(host).ravel().tolist()]
-        return host.ravel().tolist()
+        numbers: list[Any] = host.ravel().tolist()
+        return numbers
     return [dtype.from_numpy(raw) for raw in host.reshape(-1, *host.shape[ndim:])]
 
 

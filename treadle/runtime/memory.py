@@ -59,7 +59,8 @@ class Allocation:
         if 0 in shape:
             return np.empty(shape, dtype)
         # Not kept: the array refers to the allocation, and a cycle would delay freeing the memory.
-        return np.ndarray(shape, dtype, np.asarray(self), address - self.address, strides)
+        host: np.ndarray[Any, Any] = np.ndarray(shape, dtype, np.asarray(self), address - self.address, strides)
+        return host
 
 
 def allocate(nbytes: int, zero: bool = False) -> Allocation:

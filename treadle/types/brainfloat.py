@@ -31,14 +31,16 @@ def bfloat16_bits(values: Any) -> np.ndarray[Any, Any]:
         bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32).astype(np.uint64)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     quiet_nan = (bits >> 16) | 0x40
-    result = np.where((bits & 0x7FFFFFFF) > 0x7F800000, quiet_nan, rounded).astype(np.uint16)
-    return result.reshape(np.shape(values))
+    chosen = np.where((bits & 0x7FFFFFFF) > 0x7F800000, quiet_nan, rounded).astype(np.uint16)
+    result: np.ndarray[Any, Any] = chosen.reshape(np.shape(values))
+    return result
 
 
 def bfloat16_values(bits: Any) -> np.ndarray[Any, Any]:
     """The values (float32) of an array of bfloat16 bits."""
     wide = np.ascontiguousarray(bits, dtype=np.uint16).astype(np.uint32) << 16
-    return wide.view(np.float32).reshape(np.shape(bits))
+    result: np.ndarray[Any, Any] = wide.view(np.float32).reshape(np.shape(bits))
+    return result
 
 
 def bfloat16_round(values: Any) -> np.ndarray[Any, Any]:
