@@ -33,7 +33,7 @@ ROOMS = [
     "demo",
     "__main__",
 ]
-LIBRARIES = {"autograd", "optim", "sparse", "geometry"}
+LIBRARIES = {"autograd", "optim", "sparse", "geometry", "utils"}
 
 
 def room_of(parts: tuple[str, ...]) -> str:

@@ -11,6 +11,7 @@ from typing import Any as Any
 from treadle import autograd as autograd
 from treadle import config as config
 from treadle import types as types
+from treadle import utils as utils
 from treadle.ad import DerivativeError as DerivativeError
 from treadle.errors import ArrayError as ArrayError
 from treadle.errors import ExportError as ExportError
@@ -108,6 +109,7 @@ from treadle.runtime.indexed import indexedarray3d as indexedarray3d
 from treadle.runtime.indexed import indexedarray4d as indexedarray4d
 from treadle.runtime.launch import Command as Command
 from treadle.runtime.launch import launch as launch
+from treadle.runtime.mapping import map_ as map
 from treadle.runtime.startup import clear_kernel_cache as clear_kernel_cache
 from treadle.runtime.startup import force_load as force_load
 from treadle.runtime.startup import init as init

@@ -34,8 +34,8 @@ def kernel(python: Any = None, *, module: Any = None, **options: Any) -> Any:
     """
     own = module_options.checked(options, "kernel")
     if python is None:
-        return lambda f: Kernel(Body(f, locals_=_enclosing(f)), own, _module(module))
-    return Kernel(Body(python, locals_=_enclosing(python)), own, _module(module))
+        return lambda f: Kernel(Body(f, locals_=_enclosing(f)), None, _module(module), own)
+    return Kernel(Body(python, locals_=_enclosing(python)), None, _module(module), own)
 
 
 def _module(module: Any) -> module_options.Module | None:

@@ -35,6 +35,21 @@ class Function:
         self.__doc__ = first.__doc__
         self.__wrapped__ = first
 
+    @property
+    def key(self) -> str:
+        """The name."""
+        return self.name
+
+    @property
+    def func(self) -> python_types.FunctionType:
+        """The Python function; of several overloads, the first."""
+        return self.bodies[0].python
+
+    @property
+    def module(self) -> module_options.Module:
+        """The module that it was defined in."""
+        return module_options.get_module(self.__module__)
+
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Run the Python function itself; of several overloads, the one that fits the arguments."""
         if len(self.bodies) == 1:
@@ -86,20 +101,21 @@ def _without_updates(candidate: Any, values: Sequence[Any], result: tuple[Any, .
 class Kernel:
     """A function that a launch runs once for every thread.
 
-    ``name``: that of the Python function, several kernels may share it. ``key``: a unique name.
-    ``module``: holds the options that it shares with others. ``body``: the Python function.
+    ``name``: that of the Python function, several kernels may share it. ``key``: a unique name, unless one is given.
+    ``module``: holds the options that it shares with others. ``body``: the Python function, ``func``.
     """
 
     def __init__(
         self,
-        body: Body,
-        options: Mapping[str, Any] | None = None,
+        func: python_types.FunctionType | Body,
+        key: str | None = None,
         module: module_options.Module | None = None,
+        options: Mapping[str, Any] | None = None,
         types: Mapping[str, Any] | None = None,
     ) -> None:
-        self.body = body
+        self.body = body = func if isinstance(func, Body) else Body(func)
         self.name = body.name
-        self.key = _unique_key(body.name)
+        self.key = key or _unique_key(body.name)
         self.own_options = dict(options or {})
         self.module = module or module_options.get_module(body.module)
         self.fixed_types = dict(types or {})
@@ -186,7 +202,7 @@ def specialize(kernel: Kernel, types: Sequence[Any] | Mapping[str, Any]) -> Kern
             expected = notation.text(kernel.parameter_types[name]) if name in names else "no parameter of that name"
             raise TypeMismatchError(f"kernel {kernel.name}: parameter {name!r} cannot be {written!r}; it is {expected}")
         fixed[name] = type_
-    return Kernel(kernel.body, kernel.own_options, kernel.module, fixed)
+    return Kernel(kernel.body, None, kernel.module, kernel.own_options, fixed)
 
 
 class Gradient:
