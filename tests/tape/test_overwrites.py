@@ -111,7 +111,7 @@ def test_a_simulation_costs_one_snapshot_for_each_needed_version() -> None:
     }
     # x (read by the force), f and v (read by the step) of every step.
     assert len(snapshots) == 3 * steps - 1 or len(snapshots) == 3 * steps
-    assert all(s.data.nbytes == 8 * N for s in snapshots.values())
+    assert all(s.size == 8 * N for s in snapshots.values())
 
 
 def test_nothing_is_copied_outside_a_tape(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,13 +34,13 @@ foreign_converters: list[Callable[[Any], Optional[array]]] = []
 class Binding:
     """Arguments bound to a variant of a kernel.
 
-    ``compiled``: the CompiledKernel. ``values``: what the packer takes after the extents. ``arrays``: every array among the
+    ``compiled``: the CompiledKernel. ``values``: a list (a tuple once a tape holds it) of what the packer takes after the extents. ``arrays``: every array among the
     arguments, members of structs included, by its label; ``positions`` says where in ``values`` its
     descriptor starts and how long it is.
     """
 
     compiled: Any
-    values: list[Any]
+    values: Any
     arrays: dict[str, array]
     positions: dict[str, tuple[int, int]]
 

@@ -63,7 +63,7 @@ class LaunchRecord(Record):
     request: Request
     adjoint: Optional[Adjoint]
     needs: dict[str, Need]
-    scratch: list[Snapshot] = field(default_factory=list)
+    scratch: Sequence[Snapshot] = ()
     log: Optional[LaunchLog] = None
     failed: bool = False
     metadata: Optional[dict[str, Any]] = None

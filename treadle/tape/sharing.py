@@ -39,7 +39,7 @@ class Sharing:
     """All arrays with a gradient that a tape has recorded, by address."""
 
     def __init__(self) -> None:
-        self._known: dict[int, bool] = {}
+        self.known: dict[int, bool] = {}
         """Whether an array is written, by its id; the records keep the arrays alive."""
         self._starts: list[int] = []
         self._regions: list[_Region] = []
@@ -50,7 +50,7 @@ class Sharing:
         Raises:
             TreadleError: it shares memory with another, which has a gradient of its own, and one of them is written.
         """
-        if id(a) in self._known and self._known[id(a)] >= written:
+        if id(a) in self.known and self.known[id(a)] >= written:
             return
         start, end = a.extent
         if start == end:
@@ -64,7 +64,7 @@ class Sharing:
                 f"{user} shares memory with another array on the tape that has a gradient of its own, so that "
                 "gradients would be lost between the two: use one array, or views of one that requires a gradient"
             )
-        self._known[id(a)] = written
+        self.known[id(a)] = written
         if len(touched) == 1 and touched[0].start <= start and end <= touched[0].end:
             region = touched[0]
         else:

@@ -125,12 +125,16 @@ class Tape:
     ) -> LaunchRecord:
         """Enter a launch that is about to run."""
         compiled, arrays = binding.compiled, binding.arrays
+        # A tape holds many records: numbers in a tuple are no work for the garbage collector, in a list they are.
+        binding.values = tuple(binding.values)
         request = adjoint_request(binding, own_gradients(arrays))
         record = LaunchRecord(binding, extents, inputs, outputs, request, None, {}, metadata=metadata)
         if request.active:
-            for label, argument in arrays.items():
-                if label in request.active:
-                    self._sharing.enter(argument, label in compiled.written, compiled.kernel.key, label)
+            known = self._sharing.known
+            for label in request.active:
+                argument, written = arrays[label], label in compiled.written
+                if known.get(id(argument), -1) < written:
+                    self._sharing.enter(argument, written, compiled.kernel.name, label)
             self._prepare_adjoint(record)
         self._records.append(record)
         if config.verify_autograd_array_access:
@@ -139,7 +143,7 @@ class Tape:
             for label in compiled.written:
                 needs = self._versions.overwritten(arrays[label])
                 if needs:
-                    self._keep(needs, f"kernel {compiled.kernel.name}, parameter {label}")
+                    self._keep(needs, compiled.kernel, label)
         if record.adjoint is not None and record.adjoint.needed_after:
             # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
             self._enter_needs(record, record.adjoint.needed_after)
@@ -153,7 +157,8 @@ class Tape:
             hazardous = self._hazards(record.binding) & record.adjoint.needed
             if hazardous:
                 self._prepare_scratch(record, hazardous)
-        self._enter_needs(record, record.adjoint.needed - record.request.unrepeatable)
+        needed = record.adjoint.needed
+        self._enter_needs(record, needed - record.request.unrepeatable if record.scratch else needed)
 
     def _enter_needs(self, record: LaunchRecord, labels: frozenset[str]) -> None:
         """Note that the adjoint of a launch needs the present contents of some of its arrays."""
@@ -190,12 +195,15 @@ class Tape:
         if config.verify_autograd_array_access:
             self._verifier.write(target, writer)
         if self.overwrites != "ignore":
-            self._keep(self._versions.overwritten(target), writer)
+            self._keep(self._versions.overwritten(target), None, writer)
 
-    def _keep(self, needs: list[Need], writer: str) -> None:
-        """Save what these needs need; ``writer`` is about to overwrite it."""
+    def _keep(self, needs: list[Need], kernel: Any, label: str) -> None:
+        """Save what these needs need; a kernel, or the step that ``label`` describes, is about to overwrite it."""
         if needs and self.overwrites == "error":
-            raise OverwriteError(f"{writer} overwrites memory that the gradient needs: it was read by {needs[0].reader}")
+            writer = label if kernel is None else f"kernel {kernel.name}, parameter {label}"
+            raise OverwriteError(
+                f"{writer} overwrites memory that the gradient needs: it was read by {needs[0].reader}"
+            )
         save(needs)
 
     def visualize(

@@ -15,51 +15,47 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Optional
 
-import numpy as np
-
 from treadle.runtime import capturing
 from treadle.runtime.array import array
 from treadle.runtime.launch import overlaps
 
 
 class Snapshot:
-    """A copy of the bytes between two addresses."""
+    """A copy of the bytes between two addresses: ``size`` bytes, of what was at ``start``, now at ``address``."""
 
-    __slots__ = ("data", "start")
+    __slots__ = ("_memory", "address", "size", "start")
 
-    def __init__(self, start: int, data: np.ndarray[Any, Any]) -> None:
+    def __init__(self, start: int, size: int, source: int) -> None:
+        """Copy ``size`` bytes at ``source``; the copy is aligned as ``start`` is, up to 64 bytes."""
         self.start = start
-        self.data = data
+        self.size = size
+        # ctypes gives small blocks and their addresses several times faster than NumPy.
+        self._memory = (ctypes.c_char * (size + 64))()
+        base = ctypes.addressof(self._memory)
+        self.address = base + (start - base) % 64
+        if capturing.active.capture is None:
+            ctypes.memmove(self.address, source, size)
+        else:
+            capturing.perform(partial(ctypes.memmove, self.address, source, size), self._memory)
 
     @classmethod
     def of(cls, start: int, end: int) -> Snapshot:
         """A copy of what is there now."""
-        data = aligned_bytes(end - start, start)
-        capturing.perform(partial(ctypes.memmove, data.ctypes.data, start, end - start), data)
-        return cls(start, data)
+        return cls(start, end - start, start)
 
     def copy(self) -> Snapshot:
         """A second copy, to be written to."""
-        data = aligned_bytes(self.data.size, self.start)
-        capturing.perform(partial(np.copyto, data, self.data))
-        return Snapshot(self.start, data)
+        return Snapshot(self.start, self.size, self.address)
 
     def holds(self, a: array) -> bool:
         """Whether all of the memory of an array was copied."""
         start, end = a.extent
-        return self.start <= start and end <= self.start + self.data.size
+        return self.start <= start and end <= self.start + self.size
 
     def descriptor(self, a: array) -> tuple[int, ...]:
         """What a launch passes for array ``a``, with its memory in this copy."""
-        pointer, *layout = a._descriptor
-        return (pointer - self.start + self.data.ctypes.data, *layout)
-
-
-def aligned_bytes(size: int, like: int) -> np.ndarray[Any, Any]:
-    """Bytes whose address is as well aligned as the address ``like``, up to 64."""
-    raw = np.empty(size + 64, np.uint8)
-    shift = (like - raw.ctypes.data) % 64
-    return raw[shift : shift + size]
+        descriptor = a._descriptor
+        return (descriptor[0] - self.start + self.address, *descriptor[1:])
 
 
 @dataclass(slots=True)
