@@ -32,8 +32,9 @@ def pages() -> list[Path]:
 @pytest.mark.parametrize("page", pages(), ids=lambda p: p.stem)
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text(encoding="utf-8")
-    if "import torch" in text:
-        pytest.importorskip("torch")
+    for framework in ("torch", "jax"):
+        if f"import {framework}" in text:
+            pytest.importorskip(framework)
     name = f"page_{page.stem}"
     file = tmp_path / f"{name}.py"
     file.write_text(program(text), encoding="utf-8")

@@ -113,7 +113,7 @@ def cases() -> dict[str, Case]:
         "weighted": Case(_weighted, _weighted_reference, (x, w, s), {"num_outputs": 2, "output_dims": {"t": 1}}),
         "update": Case(_update, _update_reference, (x, s, w), {"num_outputs": 2, "in_out_argnames": ["state"]}),
         "polynomial": Case(_polynomial, _polynomial_reference, (x, 6), {}),
-        "columns": Case(_columns, lambda m, v: (m @ (v * v),), (matrix, jnp.array([0.4, -1.0, 0.6])), {"launch_dims": 2}),
+        "columns": Case(_columns, lambda m, v: (m @ (v * v),), (matrix, points[1]), {"launch_dims": 2}),
         "vectors": Case(_vectors, _vectors_reference, (points, jnp.array([0.2, 0.9, -0.5]), s), {"num_outputs": 2}),
     }
 

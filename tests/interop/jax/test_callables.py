@@ -151,7 +151,9 @@ def test_the_number_of_graphs_is_limited() -> None:
 
 @pytest.mark.parametrize("mode", STAGED)
 def test_inputs_that_are_not_staged_keep_what_they_were(mode: Mode) -> None:
-    def sum_of(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=float), other: wp.array(dtype=float)):
+    vector = wp.array(dtype=float)
+
+    def sum_of(x: vector, y: vector, z: vector, other: vector):
         wp.launch(add, dim=x.shape, inputs=[x, y], outputs=[z])
         wp.launch(add, dim=x.shape, inputs=[x, y], outputs=[other])
 

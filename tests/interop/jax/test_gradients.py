@@ -115,7 +115,8 @@ def test_output_dims_in_outs_launch_dims_and_traced_scalars_together() -> None:
         total = jnp.concatenate([jnp.full(3, jnp.sum(value * value)), jnp.zeros(2)])
         return state * value, total, value[:, None] * axis[0] * jnp.arange(3.0)
 
-    arguments = (jnp.array([0.5, -1.0, 2.0, 0.3]), jnp.array(0.7), jnp.array([1.2, -0.4]), jnp.array([1.0, 2.0, 3.0, -1.0]))
+    x, state = jnp.array([0.5, -1.0, 2.0, 0.3]), jnp.array([1.0, 2.0, 3.0, -1.0])
+    arguments = (x, jnp.array(0.7), jnp.array([1.2, -0.4]), state)
     for n in (3, jnp.int32(3)):
 
         def loss(function: Any, n: Any = n) -> Any:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -67,8 +68,9 @@ def jax_kernel(
     from treadle.interop.jax.kernels import JaxKernel
 
     return JaxKernel(
-        kernel, num_outputs, vmap_method, launch_dims, output_dims, in_out_argnames or (), enable_backward, has_side_effect
-    )
+        kernel, num_outputs, vmap_method, launch_dims, output_dims, in_out_argnames or (), enable_backward,
+        has_side_effect,
+    )  # fmt: skip
 
 
 def jax_callable(
@@ -105,6 +107,7 @@ def jax_callable(
     return JaxCallable(
         func, num_outputs, graph_mode, vmap_method, output_dims, in_out_argnames or (),
         stage_in_argnames, stage_out_argnames, graph_cache_max, has_side_effect,
+        sys._getframe(1).f_locals,
     )  # fmt: skip
 
 

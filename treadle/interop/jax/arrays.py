@@ -26,8 +26,10 @@ def numpy_dtype(scalar: Any) -> np.dtype[Any]:
     if scalar is bfloat16:
         import ml_dtypes  # comes with JAX
 
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(scalar.numpy)
+        brain: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return brain
+    plain: np.dtype[Any] = np.dtype(scalar.numpy)
+    return plain
 
 
 @cache
@@ -79,7 +81,9 @@ def from_jax(a: jax.Array, dtype: Any = None) -> array:
     scalar = dtype_from_jax(a.dtype)
     shards = a.addressable_shards
     if len(shards) != 1 and not a.is_fully_replicated:
-        raise ArrayError(f"a JAX array that is spread over {len(shards)} devices cannot be an array: take one of its shards")
+        raise ArrayError(
+            f"a JAX array that is spread over {len(shards)} devices cannot be an array: take a shard of it"
+        )
     data = shards[0].data
     if device_from_jax(next(iter(data.devices()))) is not CPU:
         raise ArrayError(f"a JAX array on {data.devices()} cannot be an array on the CPU")
@@ -114,4 +118,5 @@ def to_jax(a: array) -> jax.Array:
         return jax.numpy.array(a.host().view(numpy_dtype(scalar)))
     if a.readonly:  # DLPack knows no such memory in the version that JAX asks for, and JAX does not write
         a = wrap_pointer(a.ptr, a.dtype, a.shape, a.strides, True, a)
-    return jax.dlpack.from_dlpack(a)
+    shared: jax.Array = jax.dlpack.from_dlpack(a)
+    return shared

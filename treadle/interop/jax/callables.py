@@ -6,9 +6,9 @@ import ctypes
 import hashlib
 import itertools
 import math
-import typing
 import weakref
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -22,8 +22,9 @@ from treadle.interop.jax.kernels import checked_method, hashable
 from treadle.interop.jax.modes import JaxCallableGraphMode
 from treadle.interop.jax.programs import Parameter, Role, array_parameter, value_parameter
 from treadle.interop.jax.signature import Argument, Signature
-from treadle.interop.jax.varying import aligned
-from treadle.language.notation import normalize
+from treadle.interop.jax.targets import register
+from treadle.language.bodies import MISSING, Body
+from treadle.language.notation import CALLABLE
 from treadle.runtime.array import wrap_pointer
 from treadle.runtime.elements import from_raw, layout
 from treadle.runtime.shapes import contiguous_strides
@@ -53,12 +54,13 @@ class JaxCallable:
         stage_out_argnames: Sequence[str] | None,
         graph_cache_max: int | None,
         has_side_effect: bool,
+        names: dict[str, Any],
     ) -> None:
         self.func = func
         self.__name__ = getattr(func, "__name__", "callable")
         self.__doc__ = func.__doc__
         where = f"function {self.__name__}"
-        self.signature = Signature(where, _parameter_types(func, where), num_outputs, in_out_argnames)
+        self.signature = Signature(where, _parameter_types(func, names, where), num_outputs, in_out_argnames)
         self.graph_mode = JaxCallableGraphMode(graph_mode)
         self.vmap_method = checked_method(vmap_method)
         self.output_dims = output_dims
@@ -73,7 +75,7 @@ class JaxCallable:
     def _names(self, names: Sequence[str] | None, known: Sequence[str], what: str) -> frozenset[str]:
         unknown = sorted(set(names or ()) - set(known))
         if unknown:
-            raise ValueError(f"{self.signature.where}: {what} has {', '.join(unknown)}; possible are {', '.join(known)}")
+            raise ValueError(f"{self.signature.where}: {what} has {', '.join(unknown)}; known are {', '.join(known)}")
         return frozenset(known if names is None else names)
 
     def __call__(self, *inputs: Any, output_dims: Any = None, vmap_method: str | None = None) -> tuple[Any, ...]:
@@ -81,13 +83,12 @@ class JaxCallable:
         arguments = self.signature.bind(inputs)
         output_dims = self.output_dims if output_dims is None else output_dims
         method = checked_method(self.vmap_method if vmap_method is None else vmap_method)
-        operands, _ = aligned([a.value for a in arguments if a.value is not None])
         key = (tuple(a.key for a in arguments), hashable(output_dims), method)
         operation = self._operations.get(key)
         if operation is None:
             name = f"{self._prefix}.{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}"
             operation = self._operations[key] = _HostOperation(self, name, arguments, output_dims, method)
-        return tuple(operation.run(operands))
+        return tuple(operation.run([a.value for a in arguments if a.value is not None]))
 
     def clear_graphs(self) -> None:
         """Forget the captured graphs."""
@@ -115,8 +116,7 @@ class _HostOperation:
         self.graphs = self._graphs(owner)
         self.run = jax.jit(self._call, inline=True)
         self.handler = host_handler(self.parameters, self.sizes, self._action(owner.graph_mode), signature.where)
-        address = ctypes.cast(self.handler, ctypes.c_void_p).value
-        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(address), platform="cpu")
+        register(name, ctypes.cast(self.handler, ctypes.c_void_p).value or 0)
         _kept.append(self.handler)
 
     def _add_outputs(self, signature: Signature, output_dims: Any) -> None:
@@ -196,16 +196,12 @@ _kept: list[Any] = []
 """Handlers, which XLA may call as long as the process lives."""
 
 
-def _parameter_types(func: Callable[..., None], where: str) -> dict[str, Any]:
-    """The annotation of each parameter."""
-    code = getattr(func, "__code__", None)
-    if code is None:
+def _parameter_types(func: Callable[..., None], names: dict[str, Any], where: str) -> dict[str, Any]:
+    """The annotation of each parameter. ``names``: what stands around the function, for annotations that are text."""
+    if not isinstance(func, FunctionType):
         raise TypeError(f"jax_callable: expected a Python function, got {func!r}")
-    hints = typing.get_type_hints(func)
-    types = {}
-    for name in code.co_varnames[: code.co_argcount]:
-        type_ = normalize(hints[name]) if name in hints else None
-        if type_ is None or not (type_ is Any or hasattr(type_, "short")):
-            raise TypeError(f"{where}: parameter {name} needs a type annotation, as in a kernel")
-        types[name] = type_
-    return types
+    body = Body(func, locals_=names)
+    for name, written in zip(body.parameter_names, body.raw_annotations):
+        if written is MISSING or body.annotations[name] in (CALLABLE, type, str):
+            raise TypeError(f"{where}: parameter {name} needs the type of an array or a value, as in a kernel")
+    return body.annotations

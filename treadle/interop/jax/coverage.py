@@ -7,7 +7,7 @@ from treadle.passes import analyse
 
 
 def covered(function: Function, launch_ndim: int) -> frozenset[str]:
-    """Labels of the arrays of which every thread writes the whole element at its own index, and no other access happens.
+    """Labels of the arrays of which every thread writes the whole element at its own index, and nothing else.
 
     The arrays must have the extents of the launch for this to be all elements.
     """

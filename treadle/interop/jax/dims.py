@@ -34,7 +34,8 @@ def output_shapes(
         names = [name for name, _, _ in outputs]
         unknown = sorted(set(dims) - set(names))
         if unknown:
-            raise ValueError(f"{where}: output_dims names {', '.join(map(str, unknown))}; the outputs are {', '.join(names)}")
+            wrong = ", ".join(map(str, unknown))
+            raise ValueError(f"{where}: output_dims names {wrong}; the outputs are {', '.join(names)}")
     found = {}
     for name, ndim, components in outputs:
         given = dims.get(name) if isinstance(dims, Mapping) else dims

@@ -1,4 +1,4 @@
-"""The graphs of a ``jax_callable``: captured launches, replayed on the memory that XLA lends or on memory of their own."""
+"""The graphs of a ``jax_callable``: captured launches, replayed on memory that XLA lends or on memory of their own."""
 
 from __future__ import annotations
 

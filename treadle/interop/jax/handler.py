@@ -30,7 +30,7 @@ _WORKER_SIZE = ctypes.sizeof(WorkerFields)
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the handler finds what it calls: the kernel, the callback for ``print``, and the one that words a failure."""
+    """Of what a handler calls: the kernel, the callback for ``print``, and the one that words a failure."""
 
     kernel: int
     print: int
@@ -163,7 +163,14 @@ class _Writer(Code):
         self.words = _Words.of(program, self.layout)
 
     def finish(self) -> list[str]:
-        return [f"define ptr @{SYMBOL}(ptr %frame) nounwind {{", "entry:", *self.slots, "br label %start", *self.lines, "}"]
+        return [
+            f"define ptr @{SYMBOL}(ptr %frame) nounwind {{",
+            "entry:",
+            *self.slots,
+            "br label %start",
+            *self.lines,
+            "}",
+        ]
 
     # Small steps.
 

@@ -53,12 +53,12 @@ class JaxKernel:
         arguments = self.signature.bind(inputs)
         launch_dims = self.launch_dims if launch_dims is None else launch_dims
         output_dims = self.output_dims if output_dims is None else output_dims
-        method = self.vmap_method if vmap_method is None else vmap_method
+        method = checked_method(self.vmap_method if vmap_method is None else vmap_method)
         operands, varying = aligned([a.value for a in arguments if a.value is not None])
         key = (tuple(a.key for a in arguments), hashable(launch_dims), hashable(output_dims), method, varying)
         operation = self._operations.get(key)
         if operation is None:
-            operation = self._operations[key] = self._operation(arguments, launch_dims, output_dims, checked_method(method))
+            operation = self._operations[key] = self._operation(arguments, launch_dims, output_dims, method)
         results = operation.apply(*operands) if self.enable_backward else operation.run(*operands)
         return tuple(results)
 
@@ -103,8 +103,8 @@ class JaxKernel:
         for label in sorted(compiled.written):
             if label not in self.signature.outputs:
                 raise ValueError(
-                    f"{self.signature.where}, parameter {label}: the kernel writes to it, but it is an input, which JAX "
-                    "never changes; name it in in_out_argnames, or put it at the end as an output"
+                    f"{self.signature.where}, parameter {label}: the kernel writes to it, but it is an input, which "
+                    "JAX never changes; name it in in_out_argnames, or put it at the end as an output"
                 )
 
     def _parameter(self, name: str, type_: Any, traced: frozenset[str]) -> Parameter:

@@ -15,7 +15,8 @@ from treadle.interop.jax.handler import call_words
 from treadle.interop.jax.programs import Parameter, Program, Role
 from treadle.interop.jax.targets import target
 from treadle.runtime.execution import padded
-from treadle.types.storage import ArrayRef
+from treadle.types.storage import Aggregate
+
 
 class Operation:
     """A program with everything that is known when it is traced.
@@ -32,13 +33,16 @@ class Operation:
         self.values = values
         self.settings = settings
         self.words = self._words()
-        self.run = jax.jit(self.call, inline=True)
+        self.run: Callable[..., list[Any]] = jax.jit(self.call, inline=True)
         """Takes the operands, and returns all results. No derivative passes through this."""
 
     @cached_property
     def apply(self) -> Callable[..., list[Any]]:
         """As ``run``, and can be differentiated."""
-        return jax.jit(self._differentiable(), inline=True) if any(p.is_float for p in self.program.operands) else self.run
+        if not any(p.is_float for p in self.program.operands):
+            return self.run
+        compiled: Callable[..., list[Any]] = jax.jit(self._differentiable(), inline=True)
+        return compiled
 
     def shape(self, parameter: Parameter) -> Shape:
         """The foreign shape of a parameter."""
@@ -53,7 +57,7 @@ class Operation:
             elif p.role is Role.STATIC:
                 leaves += self.values[p.label]
             else:
-                leaves += [bytes(t.size) if _is_aggregate(t) else 0 for t in p.types]
+                leaves += [bytes(t.size) if isinstance(t, Aggregate) else 0 for t in p.types]
         extents = self.settings.extents
         packed = self.program.executable.pack(*padded(extents), *leaves)
         operands = [self._nbytes(p) for p in self.program.operands]
@@ -73,7 +77,7 @@ class Operation:
         return call_target(target(program), program.parameters, self.shapes, self.settings, operands, words=self.words)
 
     def _differentiable(self) -> Callable[..., list[Any]]:
-        function = jax.custom_vjp(lambda *operands: self.call(*operands))
+        function: Any = jax.custom_vjp(lambda *operands: self.call(*operands))
 
         def forward(*operands: Any) -> tuple[list[Any], list[Any]]:
             results = function(*operands)
@@ -92,14 +96,11 @@ class Operation:
             return tuple(results[found[p.label]] if p.label in found else None for p in self.program.operands)
 
         function.defvjp(forward, backward)
-        return function
+        differentiable: Callable[..., list[Any]] = function
+        return differentiable
 
     @cached_property
     def derivative(self) -> Operation:
         """The operation that computes the gradients of the operands."""
         settings = replace(self.settings, has_side_effect=False)
         return Operation(self.program.derivative.program, self.shapes, self.values, settings)
-
-
-def _is_aggregate(type_: Any) -> bool:
-    return hasattr(type_, "count") and not isinstance(type_, ArrayRef)

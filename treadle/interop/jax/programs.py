@@ -1,4 +1,4 @@
-"""What machine code a call needs and what each parameter of it is for, apart from shapes: programs and their derivatives.
+"""Programs: what machine code a call needs and what each parameter is for, apart from shapes. And their derivatives.
 
 A program is a kernel, the adjoint of one, or the adjoint of that. It knows nothing of JAX.
 """
@@ -149,9 +149,12 @@ class Program:
     @property
     def name(self) -> str:
         """A name that is the same in all processes that run the same program."""
+        compiled = self.compiled
         roles = ",".join(f"{p.label}:{p.role.value}" for p in self.parameters)
-        key = self.compiled.derived_key(f"{self.purpose};{roles}") or f"{id(self.compiled)};{self.purpose};{roles}"
-        return f"treadle.{self.compiled.kernel.name}.{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+        own = f"{compiled.kernel.key};{compiled.variant.describe()};{self.purpose}"  # of what cannot be in the cache
+        key = compiled.derived_key(self.purpose) or own
+        digest = hashlib.sha256(f"{key};{roles}".encode()).hexdigest()
+        return f"treadle.{compiled.kernel.name}.{digest[:24]}"
 
     @cached_property
     def derivative(self) -> Derivative:
@@ -215,8 +218,8 @@ def _derive(program: Program) -> Derivative:
         )
     if any(op.name == "log_read" for op in program.function.body.walk()):
         raise DerivativeError(
-            f"kernel {kernel.key}: a derivative of its gradient is not supported, since the kernel reads in a loop what it "
-            "has written to an array"
+            f"kernel {kernel.key}: a derivative of its gradient is not supported, since it reads in a loop what "
+            "it has written to an array"
         )
     adjoint = _compile_adjoint(program, frozenset())
     scratch = program.rereads.intersection(adjoint.facts["needed"])
@@ -228,10 +231,12 @@ def _derive(program: Program) -> Derivative:
             f"kernel {kernel.key}: the gradient needs the values that its atomics returned, which only a launch "
             "recorded by a Tape keeps"
         )
-    both = (set(facts["needed"]) & set(facts["needed_after"])) - {p.label for p in program.parameters if not p.is_result}
+    results = {p.label for p in program.results}
+    both = sorted(results.intersection(facts["needed"], facts["needed_after"]))
     if both:
+        held = ", ".join(both)
         raise DerivativeError(
-            f"kernel {kernel.key}: the gradient needs what {', '.join(sorted(both))} held both before and after the launch"
+            f"kernel {kernel.key}: the gradient needs what {held} held both before and after the launch"
         )
     return _assemble(program, adjoint)
 
@@ -246,7 +251,7 @@ def _compile_adjoint(program: Program, scratch: frozenset[str]) -> _Adjoint:
 
     def raw() -> Function:
         function = adjoint_kernel(promoted(program.function, moved), active, scratch, scratch, True)
-        function.labels = [_gradient_label(program, label) if k >= count else label for k, label in enumerate(function.labels)]
+        function.labels[count:] = [_gradient_label(program, label) for label in function.labels[count:]]
         return function
 
     def make() -> tuple[Function, dict[str, Any]]:
@@ -258,7 +263,11 @@ def _compile_adjoint(program: Program, scratch: frozenset[str]) -> _Adjoint:
     count = sum(len(p.types) for p in primal)
     types = [t for p in primal for t in p.types] + [t for p in primal if p.label in active for t in p.types]
     executable, facts = compiled.derive(purpose, types, make)
-    return _Adjoint(purpose, primal, active, scratch, lambda: passes.prepare(raw(), compiled.options), executable, facts)
+
+    def prepared() -> Function:
+        return passes.prepare(raw(), compiled.options)
+
+    return _Adjoint(purpose, primal, active, scratch, prepared, executable, facts)
 
 
 def _gradient_label(program: Program, label: str) -> str:

@@ -52,8 +52,8 @@ class Signature:
         names = list(types)
         if not max(1, len(self.in_out)) <= num_outputs <= len(names):
             raise ValueError(
-                f"{where}: num_outputs is {num_outputs}; there are {len(names)} parameters, {len(self.in_out)} of them in-out, "
-                "and at least one output is needed"
+                f"{where}: num_outputs is {num_outputs}; there are {len(names)} parameters, {len(self.in_out)} of them "
+                "in-out, and at least one output is needed"
             )
         count = len(names) - num_outputs + len(self.in_out)
         self.inputs = tuple(names[:count])
@@ -68,7 +68,7 @@ class Signature:
         names = (in_out,) if isinstance(in_out, str) else tuple(in_out)
         for name in names:
             if name not in self.types:
-                raise ValueError(f"{self.where}: in_out_argnames has {name!r}; the parameters are {', '.join(self.types)}")
+                raise ValueError(f"{self.where}: in_out_argnames has {name!r}; parameters are {', '.join(self.types)}")
         return names
 
     def _check_output(self, name: str) -> None:
@@ -85,7 +85,8 @@ class Signature:
             TypeError: a wrong number of values, or one that does not fit.
         """
         if len(values) != len(self.inputs):
-            raise TypeError(f"{self.where} takes {len(self.inputs)} inputs ({', '.join(self.inputs)}), not {len(values)}")
+            names = ", ".join(self.inputs)
+            raise TypeError(f"{self.where} takes {len(self.inputs)} inputs ({names}), not {len(values)}")
         return [self._argument(name, value) for name, value in zip(self.inputs, values)]
 
     def _argument(self, name: str, value: Any) -> Argument:
@@ -127,7 +128,7 @@ class Signature:
             raise TypeError(f"{what}: the type {_text(annotation)} is open; fix it with overload")
         type_ = array_type(scalar, value.ndim)
         if not generics.matches(annotation, type_):
-            raise TypeError(f"{what}: expected an array ({_text(annotation)}), got {value.dtype} of shape {value.shape}")
+            raise TypeError(f"{what}: expected {_text(annotation)}, got {value.dtype} of shape {value.shape}")
         return type_
 
     def _traced(self, name: str, annotation: Any, value: Any) -> Argument:
@@ -141,7 +142,7 @@ class Signature:
         target = numpy_dtype(element.scalar)
         if value.dtype != target:
             if not _converts(value, target):
-                raise TypeError(f"{what}: expected {_text(annotation)}, got a JAX array of {value.dtype}: cast it first")
+                raise TypeError(f"{what}: expected {_text(annotation)}, got a JAX array of {value.dtype}: cast it")
             value = value.astype(target)
         return Argument(type_, value)
 

@@ -38,8 +38,14 @@ def _register(program: Program, name: str) -> Any:
     machine = cpu.target()
     prologue = f'target datalayout = "{machine.data_layout}"\ntarget triple = "{machine.triple}"'
     handler = jit.link(cpu.compile_text(emit_handler(program, addresses, prologue)), SYMBOL)
-    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler.address), platform="cpu")
+    register(name, handler.address)
     return handler, linked, describe
+
+
+def register(name: str, address: int) -> None:
+    """Make the handler at an address known to XLA."""
+    ffi: Any = jax.ffi
+    ffi.register_ffi_target(name, ffi.pycapsule(address), platform="cpu")
 
 
 def _address(callback: Any) -> int:

@@ -8,6 +8,11 @@ from typing import Any
 import jax
 import numpy as np
 
+# What is there depends on the version.
+_lax: Any = jax.lax
+_sharding: Any = jax.sharding
+_Type: Any = jax.ShapeDtypeStruct
+
 
 def aligned(values: Sequence[Any]) -> tuple[tuple[Any, ...], frozenset[Any]]:
     """The values, all varying over the axes that one of them varies over, and these axes.
@@ -33,18 +38,19 @@ def _axes(value: Any) -> frozenset[Any]:
 def _spread(value: Any, axes: frozenset[Any]) -> Any:
     if not axes:
         return value
-    if hasattr(jax.lax, "pcast"):
-        return jax.lax.pcast(value, tuple(sorted(axes)), to="varying")
-    return jax.lax.pvary(value, tuple(sorted(axes)))
+    if hasattr(_lax, "pcast"):
+        return _lax.pcast(value, tuple(sorted(axes)), to="varying")
+    return _lax.pvary(value, tuple(sorted(axes)))
 
 
-def result_type(shape: Sequence[int], dtype: np.dtype[Any], axes: frozenset[Any]) -> jax.ShapeDtypeStruct:
+def result_type(shape: Sequence[int], dtype: np.dtype[Any], axes: frozenset[Any]) -> Any:
     """The type of a result that varies over these axes."""
     if not axes:
-        return jax.ShapeDtypeStruct(tuple(shape), dtype)
-    if hasattr(jax.sharding, "ManualAxisType"):
-        mesh = jax.sharding.get_abstract_mesh()
-        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*(None for _ in shape)))
-        manual = jax.sharding.ManualAxisType(varying=axes)
-        return jax.ShapeDtypeStruct(tuple(shape), dtype, sharding=sharding, manual_axis_type=manual)
-    return jax.ShapeDtypeStruct(tuple(shape), dtype, vma=axes)
+        return _Type(tuple(shape), dtype)
+    if hasattr(_sharding, "ManualAxisType"):
+        sharding = _sharding.NamedSharding(
+            _sharding.get_abstract_mesh(), _sharding.PartitionSpec(*(None for _ in shape))
+        )
+        manual = _sharding.ManualAxisType(varying=axes)
+        return _Type(tuple(shape), dtype, sharding=sharding, manual_axis_type=manual)
+    return _Type(tuple(shape), dtype, vma=axes)

@@ -57,9 +57,7 @@ def check(check_vma: bool) -> None:
         return jax.shard_map(function, mesh=MESH, check_vma=check_vma, **specs)
 
     once = sharded(lambda *a: f(*a)[0], P("i"))
-    in_scan = sharded(
-        lambda x, w, s: jax.lax.scan(lambda c, _: (f(c, w, s)[0], None), x, None, length=3)[0], P("i")
-    )
+    in_scan = sharded(lambda x, w, s: jax.lax.scan(lambda c, _: (f(c, w, s)[0], None), x, None, length=3)[0], P("i"))
     summed = sharded(lambda *a: jax.lax.psum(total(f(*a)[0])[0][0], "i"), P())
     for wrap in (lambda g: g, jax.jit):
         close(wrap(once)(*arguments), reference(*arguments))
