@@ -8,7 +8,7 @@ from treadle.frontend import components
 from treadle.frontend.calls import call_function, intrinsic
 from treadle.frontend.constructors import as_type, construct, infer, type_for, zero
 from treadle.frontend.context import Context
-from treadle.frontend.conversions import constant_type, items_of
+from treadle.frontend.conversions import constant_type, items_of, settle
 from treadle.frontend.expressions import constant_index
 from treadle.frontend.values import Constant, Typed, Value
 from treadle.language import BUILTINS
@@ -118,6 +118,26 @@ def make_matrix(ctx: Context, positional: list[Value], keywords: dict[str, Value
     else:
         shape = _square(ctx, positional, node)
     return _of_parts(ctx, matrix(shape, dtype), positional, keywords, node)
+
+
+@intrinsic("matrix_from_rows")
+def matrix_from_rows(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+    """The matrix whose rows are the given vectors."""
+    return _of_vectors(ctx, positional, keywords, node)
+
+
+@intrinsic("matrix_from_cols")
+def matrix_from_cols(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+    """The matrix whose columns are the given vectors."""
+    rows = _of_vectors(ctx, positional, keywords, node)
+    return call_function(ctx, "transpose", BUILTINS["transpose"].candidates, [rows], {}, node)
+
+
+def _of_vectors(ctx: Context, vectors: list[Value], keywords: dict[str, Value], node: Any) -> Value:
+    typed = [settle(ctx, value, node) for value in vectors]
+    if not typed or keywords or any(getattr(v.type, "kind", "") != "vec" or v.type is not typed[0].type for v in typed):
+        raise ctx.error(node, "the arguments must be vectors of one type", TypeMismatchError)
+    return construct(ctx, matrix((len(typed), typed[0].type.length), typed[0].type.dtype), list(typed), {}, node)
 
 
 def _is_pose(positional: list[Value], keywords: dict[str, Value]) -> bool:

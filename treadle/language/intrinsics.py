@@ -42,6 +42,15 @@ def _identity(n: int, dtype: Any = float) -> Any:
     return type_(*(1 if i == j else 0 for i in range(n) for j in range(n)))
 
 
+def _matrix_from_rows(*rows: Any) -> Any:
+    return matrix((len(rows), len(rows[0])), type(rows[0]).dtype)(*rows)
+
+
+def _matrix_from_cols(*columns: Any) -> Any:
+    numbers = [column[k] for k in range(len(columns[0])) for column in columns]
+    return matrix((len(columns[0]), len(columns)), type(columns[0]).dtype)(*numbers)
+
+
 intrinsic("tid", "i = tid(), i, j = tid(), … up to four values")
 intrinsic("block_dim", "block_dim() -> int32", lambda: 1)
 intrinsic("len", "len(a: vector, matrix, quaternion, transform, array or tuple) -> int32", builtins.len)
@@ -55,6 +64,8 @@ intrinsic("zeros", "zeros(shape: constant int or tuple of two, dtype) -> vector 
 intrinsic("identity", "identity(n: constant int, dtype) -> matrix", _identity)
 intrinsic("vector", "vector(x, y, …, length=…, dtype=…)")
 intrinsic("matrix", "matrix(x, y, …, shape=(rows, columns), dtype=…)")
+intrinsic("matrix_from_rows", "matrix_from_rows(vector, ...)", _matrix_from_rows)
+intrinsic("matrix_from_cols", "matrix_from_cols(vector, ...)", _matrix_from_cols)
 intrinsic("quaternion", "quaternion(x, y, z, w, dtype=…), quaternion(vec3, w)")
 intrinsic("transformation", "transformation(vec3, quaternion, dtype=…)")
 intrinsic("pow", "pow(x: Float, y: Float) -> Float", _power)

@@ -10,9 +10,11 @@ from treadle.language.stdlib import error_functions as error_functions
 from treadle.language.stdlib import geometry as geometry
 from treadle.language.stdlib import matrices as matrices
 from treadle.language.stdlib import noise as noise
+from treadle.language.stdlib import norms as norms
 from treadle.language.stdlib import products as products
 from treadle.language.stdlib import quaternions as quaternions
 from treadle.language.stdlib import random as random
+from treadle.language.stdlib import rotations as rotations
 from treadle.language.stdlib import sampling as sampling
 from treadle.language.stdlib import scalars as scalars
 from treadle.language.stdlib import search as search

@@ -32,3 +32,15 @@ def expect_near_matrices(a: mat((Any, Any), Float), b: mat((Any, Any), Float), t
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             assert abs(a[i, j] - b[i, j]) <= tolerance, "expect_near: the two matrices differ"
+
+
+@builtin
+def expect_eq(a: Any, b: Any):
+    """Fail unless ``a`` and ``b``, numbers or composites, are equal."""
+    assert a == b, "expect_eq: the two values differ"
+
+
+@builtin
+def expect_neq(a: Any, b: Any):
+    """Fail if ``a`` and ``b``, numbers or composites, are equal."""
+    assert a != b, "expect_neq: the two values are equal"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from treadle.language.builtins import builtin
+from treadle.language.builtins import builtin, get
 from treadle.language.decorators import static
 from treadle.language.stdlib.products import rotated
 from treadle.language.stdlib.quaternions import quat_inverse, quat_to_matrix
-from treadle.language.stdlib.vectors import cross, dot
+from treadle.language.stdlib.vectors import cross, dot, length
 from treadle.types import Float, float32, mat, quaternion, transformation, vec
 from treadle.types.matrices import matrix
 from treadle.types.vectors import vector
+
+quat_from_matrix = get("quat_from_matrix")
 
 
 @builtin
@@ -101,6 +103,66 @@ def matrix_of_pose(pos: vec(3, Float), rot: quaternion(Float), scale: vec(3, Flo
 def matrix_of_pose_in_type(pos: vec(3, Float), rot: quaternion(Float), scale: vec(3, Float), dtype: type):
     """The same with components of ``dtype``."""
     return static(matrix((4, 4), dtype))(matrix_of_pose(pos, rot, scale))
+
+
+@builtin
+def transform_to_matrix(xform: transformation(Float)):
+    """The 4 × 4 matrix that does to points what the transform does."""
+    return transform_compose(xform.p, xform.q, static(vector(3, xform.dtype))(1.0, 1.0, 1.0))
+
+
+@builtin
+def transform_from_matrix(mat: mat((4, 4), Float)):
+    """The transform of a 4 × 4 matrix that only rotates and moves."""
+    p = static(vector(3, mat.dtype))(mat[0, 3], mat[1, 3], mat[2, 3])
+    return static(transformation(mat.dtype))(p, quat_from_matrix(mat))
+
+
+@builtin
+def transform_compose(position: vec(3, Float), rotation: quaternion(Float), scale: vec(3, Float)):
+    """The 4 × 4 matrix that scales along the axes, then rotates, then moves."""
+    return matrix_of_pose(position, rotation, scale)
+
+
+@builtin
+def transform_decompose(m: mat((4, 4), Float)):
+    """Position, rotation and scale of a matrix that ``transform_compose`` made.
+
+    Of a mirroring, which several scales can stand for, the last one is negative.
+    """
+    p = static(vector(3, m.dtype))(m[0, 3], m[1, 3], m[2, 3])
+    x = static(vector(3, m.dtype))(m[0, 0], m[1, 0], m[2, 0])
+    y = static(vector(3, m.dtype))(m[0, 1], m[1, 1], m[2, 1])
+    z = static(vector(3, m.dtype))(m[0, 2], m[1, 2], m[2, 2])
+    scale = static(vector(3, m.dtype))(length(x), length(y), length(z))
+    if dot(cross(x, y), z) < 0.0:
+        scale[2] = -scale[2]
+    r = static(matrix((3, 3), m.dtype))(
+        x[0] / scale[0], y[0] / scale[1], z[0] / scale[2],
+        x[1] / scale[0], y[1] / scale[1], z[1] / scale[2],
+        x[2] / scale[0], y[2] / scale[1], z[2] / scale[2],
+    )  # fmt: skip
+    return p, quat_from_matrix(r), scale
+
+
+@builtin
+def transform_twist(t: transformation(Float), x: vec(6, Float)):
+    """A twist (angular, linear velocity) as another frame sees it: ``t`` leads there."""
+    w = rotated(t.q, spatial_top(x))
+    return joined(w, rotated(t.q, spatial_bottom(x)) + cross(t.p, w))
+
+
+@builtin
+def transform_wrench(t: transformation(Float), x: vec(6, Float)):
+    """A wrench (torque, force) as another frame sees it: ``t`` leads there."""
+    f = rotated(t.q, spatial_bottom(x))
+    return joined(rotated(t.q, spatial_top(x)) + cross(t.p, f), f)
+
+
+@builtin
+def velocity_at_point(qd: vec(6, Float), r: vec(3, Float)):
+    """The velocity of a point of a body with the twist ``qd``, at ``r`` from its origin."""
+    return spatial_bottom(qd) + cross(spatial_top(qd), r)
 
 
 @builtin
