@@ -20,7 +20,7 @@ from treadle.runtime.array import array
 from treadle.runtime.creation import empty, zeros
 
 DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule = dlpack.python.PyCapsule_New
 new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 new_capsule.restype = ctypes.py_object
 

@@ -18,14 +18,14 @@ from treadle.runtime.array import array
 __all__ = ["from_dlpack", "to_dlpack"]
 
 _USED_NAMES = (b"used_dltensor", b"used_dltensor_versioned")
-_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name = dlpack.python.PyCapsule_GetName
 _capsule_name.argtypes = [ctypes.py_object]
 _capsule_name.restype = ctypes.c_char_p
-_rename = ctypes.pythonapi.PyCapsule_SetName
+_rename = dlpack.python.PyCapsule_SetName
 _rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
 # A capsule refers to its name without owning it: these must outlive every capsule.
 for _name in _USED_NAMES:
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_name))
+    dlpack.python.Py_IncRef(ctypes.py_object(_name))
 
 # Called with the GIL, as consumers written in C do it; a deleter that takes the GIL itself may do so again.
 _DELETER = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)

@@ -94,7 +94,10 @@ def code_of(scalar: Any) -> tuple[int, int]:
 SCALAR_OF = {code_of(scalar): scalar for scalar in SCALARS}
 """Scalar types by ``(code, bits)``."""
 
-pointer = ctypes.pythonapi.PyCapsule_GetPointer
+python = ctypes.PyDLL("", handle=ctypes.pythonapi._handle)
+"""Python's C functions. Those of ``ctypes.pythonapi`` are shared: other packages declare them in their own ways."""
+
+pointer = python.PyCapsule_GetPointer
 pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 pointer.restype = ctypes.c_void_p
 
