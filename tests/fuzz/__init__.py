@@ -1,0 +1,1 @@
+"""Random programs whose gradients are compared with differences of their forward pass."""

@@ -1,0 +1,142 @@
+"""Makes a program at fault smaller by editing its syntax tree, as long as the fault stays.
+
+Hypothesis shrinks what the generator chose; this takes away what the generator cannot do without.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_BODIES = ("body", "orelse")
+_KEPT = 3
+"""The last statements of a program are ``arrays``, ``run`` and ``VALUES``."""
+_CONSTANTS = ("T(0.5)", "1", "True")
+
+
+def reduce(source: str, is_interesting: Callable[[str], bool], seconds: float = 60.0) -> str:
+    """The smallest program found within the time that ``is_interesting`` accepts."""
+    end = time.monotonic() + seconds
+    progress = True
+    while progress:
+        progress = False
+        position = 0
+        while time.monotonic() < end:
+            candidate = _candidate(source, position)
+            if candidate is None:
+                break
+            text, step = candidate
+            if len(text) < len(source) and is_interesting(text):
+                source, progress = text, True
+            else:
+                position += step
+    return source
+
+
+def _candidate(source: str, position: int) -> tuple[str, int] | None:
+    """The program with edit number ``position``; None if there are no more edits."""
+    tree = ast.parse(source)
+    for number, edit in enumerate(_edits(tree)):
+        if number == position:
+            edit()
+            return ast.unparse(ast.fix_missing_locations(tree)) + "\n", 1
+    return None
+
+
+def _edits(tree: ast.Module) -> Iterator[Callable[[], None]]:
+    """All ways to make the program smaller by one step, coarse ones first."""
+    yield from _array_edits(tree)
+    yield from _statement_edits(tree.body[:-_KEPT], lambda new: tree.body.__setitem__(slice(0, -_KEPT), new))
+    for holder in ast.walk(tree):
+        for name in _BODIES if holder is not tree else ():
+            statements = getattr(holder, name, None)
+            if isinstance(statements, list):
+                yield from _statement_edits(statements, lambda new, v=statements: v.__setitem__(slice(None), new or [ast.Pass()]))
+    yield from _parameter_edits(tree)
+    for parent in ast.walk(tree):
+        if isinstance(parent, (ast.FunctionDef, ast.arguments, ast.arg)):
+            continue
+        for field, value in ast.iter_fields(parent):
+            if field == "func":
+                continue
+            if isinstance(value, ast.expr):
+                yield from _expression_edits(value, lambda new, p=parent, f=field: setattr(p, f, new))
+            elif isinstance(value, list):
+                for k, item in enumerate(value):
+                    if isinstance(item, ast.expr):
+                        yield from _expression_edits(item, lambda new, v=value, k=k: v.__setitem__(k, new))
+
+
+def _statement_edits(statements: list[ast.stmt], put: Callable[[list[ast.stmt]], None]) -> Iterator[Callable[[], None]]:
+    """Take statements away, many at a time and one by one, or replace one by what is inside it."""
+    size = len(statements)
+    while size > 0:
+        for first in reversed(range(0, len(statements), size)):
+            yield lambda first=first, size=size: put(statements[:first] + statements[first + size :])
+        size //= 2
+    for k, statement in enumerate(statements):
+        if isinstance(statement, (ast.If, ast.For, ast.While)):
+            for inner in (statement.body, statement.orelse):
+                if inner:
+                    yield lambda k=k, inner=inner: put(statements[:k] + inner + statements[k + 1 :])
+
+
+def _expression_edits(old: ast.expr, put: Callable[[Any], None]) -> Iterator[Callable[[], None]]:
+    if isinstance(old, (ast.Constant, ast.Name)) or isinstance(getattr(old, "ctx", None), ast.Store):
+        return
+    for child in ast.iter_child_nodes(old):
+        if isinstance(child, ast.expr):
+            yield lambda child=child: put(child)
+    for text in _CONSTANTS:
+        if text != ast.unparse(old):
+            yield lambda text=text: put(ast.parse(text, mode="eval").body)
+
+
+def _parameter_edits(tree: ast.Module) -> Iterator[Callable[[], None]]:
+    """Take a parameter away from a kernel or function, and the argument from its calls."""
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef) and function.decorator_list:
+            for k in range(len(function.args.args)):
+                yield lambda function=function, k=k: _drop_parameter(tree, function, k)
+
+
+def _drop_parameter(tree: ast.Module, function: ast.FunctionDef, k: int) -> None:
+    del function.args.args[k]
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Name) and node.func.id == function.name and k < len(node.args):
+            del node.args[k]
+        elif node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == function.name:
+            _drop_argument(node, k)
+
+
+def _drop_argument(launch: ast.Call, k: int) -> None:
+    for keyword in launch.keywords:
+        if keyword.arg in ("inputs", "outputs") and isinstance(keyword.value, ast.List):
+            if k < len(keyword.value.elts):
+                del keyword.value.elts[k]
+                return
+            k -= len(keyword.value.elts)
+
+
+def _array_edits(tree: ast.Module) -> Iterator[Callable[[], None]]:
+    """Take an array away that the host program does not use."""
+    by_name: dict[str, Any] = {f.name: f for f in tree.body if isinstance(f, ast.FunctionDef)}
+    run = by_name["run"]
+    used = {node.id for statement in run.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    for k, argument in enumerate(run.args.args):
+        if argument.arg not in used:
+            yield lambda k=k, name=argument.arg: _drop_array(tree, by_name, k, name)
+
+
+def _drop_array(tree: ast.Module, by_name: dict[str, Any], k: int, name: str) -> None:
+    del by_name["run"].args.args[k]
+    making = by_name["arrays"].body
+    making[:] = [s for s in making if not (isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == name)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            kept = [(key, value) for key, value in zip(node.keys, node.values) if ast.literal_eval(key or name) != name]
+            node.keys, node.values = [key for key, _ in kept], [value for _, value in kept]
