@@ -1,7 +1,7 @@
 """A kernel and its adjoint as operators of PyTorch, written out, under ``torch.compile(fullgraph=True)``.
 
 The kernel and its adjoint are registered with ``torch.library.custom_op``; ``register_fake`` tells the compiler the
-shapes, ``register_autograd`` ties the two together. 1,000 points descend the Rosenbrock function, in one compiled graph.
+shapes, ``register_autograd`` ties the two together. 1,000 points descend the Rosenbrock function, in one graph.
 ``rosenbrock_torch_op.py`` does the same in one line.
 """
 

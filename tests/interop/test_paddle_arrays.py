@@ -281,12 +281,21 @@ def test_conversions_leak_no_memory() -> None:
             wp.to_paddle(b)
             wp.launch(square, 1000, [t], [a])
 
-    convert(1000)
-    gc.collect()
-    before = resident()
-    convert(5000)
-    gc.collect()
-    assert resident() - before < 1_000_000
+    def growth(work: Any, count: int) -> int:
+        work(1000)
+        gc.collect()
+        before = resident()
+        work(count)
+        gc.collect()
+        return resident() - before
+
+    def only_paddle(count: int) -> None:
+        for _ in range(count):
+            paddle.utils.dlpack.from_dlpack(host.__dlpack__())
+
+    # Paddle 3.3 loses 80 bytes with each capsule that it imports, whoever has made it; each round imports three.
+    host = np.zeros(1000)
+    assert growth(convert, 5000) < growth(only_paddle, 3 * 5000) + 1_000_000
 
 
 def test_wrong_gradient() -> None:

@@ -6,6 +6,7 @@ The C structures and the export of arrays are in ``runtime.dlpack``.
 from __future__ import annotations
 
 import ctypes
+import struct
 import threading
 from functools import cache
 from typing import Any
@@ -93,36 +94,43 @@ def _consume(capsule: Any, dtype: Any) -> array:
             raise ArrayError(f"from_dlpack: a capsule named {name!r} is no DLPack capsule")
         address = dlpack.pointer(capsule, name)
         versioned = name == dlpack.NAMES[1]
-        managed = (dlpack.ManagedVersioned if versioned else dlpack.Managed).from_address(address)
-        if versioned and managed.major != 1:
-            raise ArrayError(f"from_dlpack: version {managed.major}.{managed.minor} of DLPack is not known, only 1")
+        if versioned:
+            managed: Any = dlpack.ManagedVersioned.from_address(address)
+            if managed.major != 1:
+                raise ArrayError(f"from_dlpack: version {managed.major}.{managed.minor} of DLPack is not known, only 1")
+            readonly = bool(managed.flags & dlpack.READ_ONLY)
+            tensor = address + dlpack.ManagedVersioned.tensor.offset
+        else:
+            managed, readonly, tensor = dlpack.Managed.from_address(address), False, address
         owner = _Owner()
-        readonly = versioned and bool(managed.flags & dlpack.READ_ONLY)
         # Whatever does not fit is found here, while the capsule still belongs to its maker.
-        result = _wrap(managed.tensor, dtype, owner, readonly)
+        result = _wrap(tensor, dtype, owner, readonly)
         _rename(capsule, _USED_NAMES[versioned])
         owner.take(address, managed.deleter)
     return result
 
 
-def _wrap(tensor: dlpack.Tensor, dtype: Any, owner: Any, readonly: bool) -> array:
-    if tensor.device_type not in dlpack.CPU_DEVICES:
-        raise _foreign_device(tensor.device_type, tensor.device_id)
-    kind = tensor.dtype
-    scalar = dlpack.SCALAR_OF.get((kind.code, kind.bits))
-    if scalar is None or kind.lanes != 1:
-        raise ArrayError(
-            f"numbers of DLPack code {kind.code}, {kind.bits} bits and {kind.lanes} lane(s) cannot be in an array"
-        )
-    ndim = tensor.ndim
-    shape = tuple(tensor.shape[:ndim])
+def _wrap(tensor: int, dtype: Any, owner: Any, readonly: bool) -> array:
+    """An array over what the ``dlpack.Tensor`` at an address describes."""
+    fields = dlpack.TENSOR.unpack(ctypes.string_at(tensor, dlpack.TENSOR.size))
+    data, device, number, ndim, code, bits, lanes, extents, steps, offset = fields
+    if device not in dlpack.CPU_DEVICES:
+        raise _foreign_device(device, number)
+    scalar = dlpack.SCALAR_OF.get((code, bits))
+    if scalar is None or lanes != 1:
+        raise ArrayError(f"numbers of DLPack code {code}, {bits} bits and {lanes} lane(s) cannot be in an array")
     size = scalar.size
-    if ndim and tensor.strides:
-        strides = tuple([stride * size for stride in tensor.strides[:ndim]])
+    shape = _words(extents, ndim)
+    if steps:
+        strides = tuple([step * size for step in _words(steps, ndim)])
     else:
         strides = shapes.contiguous_strides(shape, size)
-    address = (tensor.data or 0) + tensor.byte_offset
-    return wrap_memory(address, scalar, shape, strides, dtype, owner, readonly, "tensor")
+    return wrap_memory(data + offset, scalar, shape, strides, dtype, owner, readonly, "tensor")
+
+
+def _words(address: int, count: int) -> tuple[int, ...]:
+    """64-bit integers in memory."""
+    return struct.unpack(f"{count}q", ctypes.string_at(address, 8 * count))
 
 
 def to_dlpack(a: array) -> Any:

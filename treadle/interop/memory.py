@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from treadle.errors import ArrayError
 from treadle.runtime import elements, shapes
-from treadle.runtime.array import array, wrap_pointer
-from treadle.runtime.shapes import Extents
+from treadle.runtime.array import array, make, wrap_pointer
+from treadle.runtime.memory import Allocation
+from treadle.runtime.shapes import MAX_NDIM, Extents, contiguous_strides
 
 __all__ = ["wrap_memory"]
 
@@ -32,6 +34,10 @@ def wrap_memory(
     dimensions, and elements that are not aligned.
     """
     size = scalar.size
+    if (dtype is None or dtype is scalar) and 0 < len(shape) <= MAX_NDIM and not address % size:
+        if strides == contiguous_strides(shape, size):
+            nbytes = size * math.prod(shape)
+            return make(Allocation(address, nbytes, owner, readonly), address, scalar, shape, strides, True)
     given = shape
     if dtype is None or dtype is scalar:
         dtype = scalar
@@ -45,8 +51,8 @@ def wrap_memory(
             size = layout.size
     if not shape:
         shape, strides = (1,), (size,)
-    elif len(shape) > shapes.MAX_NDIM:
-        raise ArrayError(f"arrays have 1 to {shapes.MAX_NDIM} dimensions: a {noun} of shape {given} has more")
+    elif len(shape) > MAX_NDIM:
+        raise ArrayError(f"arrays have 1 to {MAX_NDIM} dimensions: a {noun} of shape {given} has more")
     if address % scalar.size:
         raise ArrayError(f"a {noun} whose elements are not aligned cannot be an array: copy it first")
     strides, contiguous = shapes.canonical_strides(shape, strides, size)

@@ -114,13 +114,22 @@ def from_paddle(
 def wrap_tensor(t: paddle.Tensor, dtype: Any = None, owner: Any = None) -> array:
     """``from_paddle`` without gradient. What is kept alive is ``owner``, or the memory; not the graph of the tensor."""
     scalar = _from_paddle().get(t.dtype)
-    if scalar is None or not t.is_dense() or not t.place.is_cpu_place():
+    if scalar is None or not t.is_dense() or not (_has_only_cpu() or t.place.is_cpu_place()):
         raise _refusal(t)
     size = scalar.size
-    strides = tuple([stride * size for stride in t.strides])
     if owner is None:
         owner = t if t.stop_gradient else t.detach()
-    return wrap_memory(t.data_ptr(), scalar, tuple(t.shape), strides, dtype, owner, noun="tensor")
+    strides = tuple([stride * size for stride in t.strides])
+    return wrap_memory(t.data_ptr(), scalar, tuple(t.shape), strides, dtype, owner, False, "tensor")
+
+
+@cache
+def _has_only_cpu() -> bool:
+    """Whether this build of Paddle knows no other devices."""
+    from paddle import device
+
+    others = (device.is_compiled_with_cuda(), device.is_compiled_with_rocm(), device.is_compiled_with_xpu())
+    return not any(others) and not device.get_all_custom_device_type()
 
 
 def _refusal(t: paddle.Tensor) -> Exception:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from treadle.errors import ArrayError
 from treadle.interop.memory import wrap_memory
 from treadle.runtime import elements
-from treadle.runtime.array import array, make
+from treadle.runtime.array import array
 from treadle.runtime.device import CPU, Device, DeviceLike, get_device
-from treadle.runtime.memory import Allocation
-from treadle.runtime.shapes import MAX_NDIM, contiguous_strides
+from treadle.runtime.shapes import contiguous_strides
 from treadle.runtime.streams import Stream, get_stream
 from treadle.types import SCALARS, bfloat16, from_annotation, is_scalar
 
@@ -130,20 +129,14 @@ def from_torch(
 
 def wrap_tensor(t: torch.Tensor, dtype: Any = None, owner: Any = None) -> array:
     """``from_torch`` without gradient. What is kept alive is ``owner``, or the memory; not the tensor and its graph."""
-    known = _KINDS.get((t.dtype, t.layout)) or _kind(t)
-    scalar, size = known
+    scalar, size = _KINDS.get((t.dtype, t.layout)) or _kind(t)
     if not t.is_cpu or t.is_neg():
         raise _refusal(t)
     if owner is None:
         owner = t.untyped_storage()
     shape = tuple(t.shape)
-    if t.is_contiguous() and (dtype is None or dtype is scalar) and 0 < len(shape) <= MAX_NDIM:
-        address = t.data_ptr()
-        if address % size == 0:
-            allocation = Allocation(address, size * t.numel(), owner)
-            return make(allocation, address, scalar, shape, contiguous_strides(shape, size), True)
-    strides = tuple([stride * size for stride in t.stride()])
-    return wrap_memory(t.data_ptr(), scalar, shape, strides, dtype, owner, noun="tensor")
+    strides = contiguous_strides(shape, size) if t.is_contiguous() else tuple([step * size for step in t.stride()])
+    return wrap_memory(t.data_ptr(), scalar, shape, strides, dtype, owner, False, "tensor")
 
 
 _KINDS: dict[tuple[torch.dtype, torch.layout], tuple[Any, int]] = {}

@@ -7,6 +7,7 @@ nothing once the interpreter is gone. What NumPy has no dtype for is corrected i
 from __future__ import annotations
 
 import ctypes
+import struct
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "NAMES",
     "READ_ONLY",
     "SCALAR_OF",
+    "TENSOR",
     "Managed",
     "ManagedVersioned",
     "Tensor",
@@ -32,6 +34,8 @@ CPU_DEVICE = (1, 0)
 """``(device type, device id)`` of the CPU."""
 CPU_DEVICES = (1, 3, 11)
 """Device types whose memory the CPU can use: its own, and that of CUDA and ROCm that is pinned to pages."""
+TENSOR = struct.Struct("@PiiiBBHPPQ")
+"""A ``Tensor`` as numbers, for reading: data, device type and id, ndim, dtype (three), shape, strides, byte offset."""
 READ_ONLY = 1
 """The flag of memory that must not be written."""
 NAMES = (b"dltensor", b"dltensor_versioned")
