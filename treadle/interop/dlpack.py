@@ -130,7 +130,12 @@ def _wrap(tensor: int, dtype: Any, owner: Any, readonly: bool) -> array:
 
 def _words(address: int, count: int) -> tuple[int, ...]:
     """64-bit integers in memory."""
-    return struct.unpack(f"{count}q", ctypes.string_at(address, 8 * count))
+    return _format(count).unpack(ctypes.string_at(address, 8 * count))
+
+
+@cache
+def _format(count: int) -> struct.Struct:
+    return struct.Struct(f"{count}q")
 
 
 def to_dlpack(a: array) -> Any:
