@@ -67,6 +67,22 @@ class Matrix(Composite):
         else:
             self._data[self._place(index)] = type(self)._convert(value)
 
+    def get_row(self, index: int) -> Any:
+        """A row, as a vector."""
+        return self[index]
+
+    def get_col(self, index: int) -> Any:
+        """A column, as a vector."""
+        return self[:, index]
+
+    def set_row(self, index: int, value: Any) -> None:
+        """Change a row."""
+        self[index] = value
+
+    def set_col(self, index: int, value: Any) -> None:
+        """Change a column."""
+        self[:, index] = value
+
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 

@@ -1,0 +1,41 @@
+"""Copies, fills, assignments, clones and views in Python."""
+
+import numpy as np
+
+import treadle as wp
+
+a = wp.array(np.arange(10), dtype=float)
+b = wp.zeros(10, dtype=float)
+wp.copy(b, a, count=3)
+print(b)
+wp.copy(dest=b, src=a, dest_offset=5, src_offset=2, count=2)
+print(b)
+v = wp.zeros(2, dtype=wp.vec3)
+wp.copy(v, wp.array(np.arange(6).reshape(2, 3), dtype=wp.vec3))
+print(v)
+c = wp.array(np.arange(6).reshape(2, 3), dtype=float)
+d = wp.zeros((3, 2), dtype=float)
+wp.copy(d.transpose(), c)
+print(d)
+e = wp.zeros((2, 2), dtype=float)
+wp.copy(e, c[:, 1:])
+print(e)
+b.assign(a)
+print(b)
+b.fill_(3)
+print(b)
+b.zero_()
+print(b)
+b.assign(np.ones(10))
+print(b)
+v.fill_(wp.vec3(1.0, 2.0, 3.0))
+print(v)
+v.fill_(2.0)
+print(v)
+v.fill_([1.0, 2.0, 3.0])
+print(v)
+print(a.numpy().flags.owndata, a.to("cpu") is a, a.to("cpu").numpy()[0])
+h = a.numpy()
+h[0] = 77.0
+print(a.numpy()[0])
+print(wp.clone(c[:, 1]).is_contiguous, wp.clone(a, device="cpu").numpy()[3], a.list()[:3], type(a.list()[0]).__name__)
