@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import compilation, interop_jax, launches, memory, startup  # noqa: F401  (they fill the table)
+from benchmarks import compilation, interop, interop_jax, launches, memory, startup  # noqa: F401  (they fill the table)
 from benchmarks.measurement import MEASUREMENTS, Measurement
 from treadle.version import VERSION
 
