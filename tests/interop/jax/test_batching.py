@@ -52,8 +52,8 @@ def test_values(name: str, method: str) -> None:
     for axes in every_choice(case):
         arguments = [a if axis is None else batched(a, axis) for a, axis in zip(case.arguments, axes)]
         close(jax.vmap(function, axes)(*arguments), jax.vmap(case.reference, axes)(*arguments))
-        close(jax.jit(jax.vmap(function, axes), static_argnums=1 if name == "polynomial" else ())(*arguments),
-              jax.vmap(case.reference, axes)(*arguments))  # fmt: skip
+    compiled = jax.jit(jax.vmap(function, axes), static_argnums=1 if name == "polynomial" else ())
+    close(compiled(*arguments), jax.vmap(case.reference, axes)(*arguments))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -81,7 +81,8 @@ def test_gradients_of_batches_and_batches_of_gradients(name: str, method: str) -
         return lambda *a: sum(jnp.sum(jnp.sin(out)) for out in function(*a))
 
     function = case.function(vmap_method=method)
-    for axes in every_choice(case):
+    choices = list(every_choice(case))
+    for axes in (choices[0], choices[-1]):
         arguments = [a if axis is None else batched(a, axis) for a, axis in zip(case.arguments, axes)]
         found = jax.grad(loss(jax.vmap(function, axes)), floats)(*arguments)
         close(found, jax.grad(loss(jax.vmap(case.reference, axes)), floats)(*arguments))

@@ -65,7 +65,7 @@ def emit_handler(program: Program, addresses: Addresses, prologue: str) -> str:
     """The LLVM text of the handler of a program. ``prologue`` names the target."""
     writer = _Writer(program, addresses)
     writer.write()
-    return "\n".join([prologue, _DECLARATIONS, _HELPERS, *writer.finish(), ""])
+    return "\n".join([prologue, _DECLARATIONS, _helpers(), *writer.finish(), ""])
 
 
 _DECLARATIONS = """\
@@ -73,9 +73,12 @@ declare void @free(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"""
 
-_HELPERS = f"""\
-; The version of the interface is that of whoever asks.
-define internal ptr @answer(ptr %frame, ptr %extension) noinline cold nounwind {{
+
+def _helpers() -> str:
+    major, minor = frame.interface_version()
+    return f"""\
+; XLA asks for the version of the interface.
+define internal ptr @answer(ptr %extension) noinline cold nounwind {{
   %type.at = getelementptr i8, ptr %extension, i64 {frame.EXTENSION_TYPE}
   %type = load i32, ptr %type.at
   %asks = icmp eq i32 %type, {frame.EXTENSION_METADATA}
@@ -83,16 +86,10 @@ define internal ptr @answer(ptr %frame, ptr %extension) noinline cold nounwind {
 fill:
   %metadata.at = getelementptr i8, ptr %extension, i64 {frame.METADATA_EXTENSION_METADATA}
   %metadata = load ptr, ptr %metadata.at
-  %api.at = getelementptr i8, ptr %frame, i64 {frame.FRAME_API}
-  %api = load ptr, ptr %api.at
-  %major.from = getelementptr i8, ptr %api, i64 {frame.API_MAJOR}
-  %minor.from = getelementptr i8, ptr %api, i64 {frame.API_MINOR}
-  %major = load i32, ptr %major.from
-  %minor = load i32, ptr %minor.from
   %major.to = getelementptr i8, ptr %metadata, i64 {frame.METADATA_MAJOR}
   %minor.to = getelementptr i8, ptr %metadata, i64 {frame.METADATA_MINOR}
-  store i32 %major, ptr %major.to
-  store i32 %minor, ptr %minor.to
+  store i32 {major}, ptr %major.to
+  store i32 {minor}, ptr %minor.to
   br label %done
 done:
   ret ptr null
@@ -199,7 +196,7 @@ class _Writer(Code):
         extension = self.load("ptr", "%frame", frame.FRAME_EXTENSION)
         self.branch_if(self.assign(f"icmp eq ptr {extension}, null"), "staged", "asked")
         self.start("asked")
-        self.line(f"%answer = call ptr @answer(ptr %frame, ptr {extension})")
+        self.line(f"%answer = call ptr @answer(ptr {extension})")
         self.line("ret ptr %answer")
         self.start("staged")
         stage = self.load("i32", "%frame", frame.FRAME_STAGE)

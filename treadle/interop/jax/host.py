@@ -31,7 +31,7 @@ def host_handler(
     def handle(call: int) -> int:
         extension = _pointer(call + frame.FRAME_EXTENSION)
         if extension:
-            _answer(call, extension)
+            _answer(extension)
             return 0
         if _int32(call + frame.FRAME_STAGE) != frame.STAGE_EXECUTE:
             return 0
@@ -93,13 +93,13 @@ def _position(dims: Sequence[int], batch: Sequence[int], element: int) -> int:
     return position
 
 
-def _answer(call: int, extension: int) -> None:
-    """The version of the interface is that of whoever asks."""
+def _answer(extension: int) -> None:
+    """Tell XLA the version of the interface."""
     if _int32(extension + frame.EXTENSION_TYPE) == frame.EXTENSION_METADATA:
         metadata = _pointer(extension + frame.METADATA_EXTENSION_METADATA)
-        api = _pointer(call + frame.FRAME_API)
-        ctypes.c_int32.from_address(metadata + frame.METADATA_MAJOR).value = _int32(api + frame.API_MAJOR)
-        ctypes.c_int32.from_address(metadata + frame.METADATA_MINOR).value = _int32(api + frame.API_MINOR)
+        major, minor = frame.interface_version()
+        ctypes.c_int32.from_address(metadata + frame.METADATA_MAJOR).value = major
+        ctypes.c_int32.from_address(metadata + frame.METADATA_MINOR).value = minor
 
 
 class _ErrorArguments(ctypes.Structure):

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import jax
+import llvmlite.binding as llvm
 
 from treadle.codegen import cpu, jit
 from treadle.codegen.worker import Failure, WorkerFields, failure_text, print_callback
@@ -37,9 +38,15 @@ def _register(program: Program, name: str) -> Any:
     addresses = Addresses(linked.address, _address(_print), _address(describe))
     machine = cpu.target()
     prologue = f'target datalayout = "{machine.data_layout}"\ntarget triple = "{machine.triple}"'
-    handler = jit.link(cpu.compile_text(emit_handler(program, addresses, prologue)), SYMBOL)
+    handler = jit.link(_compile(emit_handler(program, addresses, prologue)), SYMBOL)
     register(name, handler.address)
     return handler, linked, describe
+
+
+def _compile(text: str) -> bytes:
+    """The object file of a handler. It runs once a call: optimising it would take longer than all calls together."""
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True, reloc="pic", codemodel="small")
+    return bytes(machine.emit_object(llvm.parse_assembly(text, context=llvm.create_context())))
 
 
 def register(name: str, address: int) -> None:
