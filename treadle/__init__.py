@@ -109,7 +109,7 @@ from treadle.runtime.indexed import indexedarray3d as indexedarray3d
 from treadle.runtime.indexed import indexedarray4d as indexedarray4d
 from treadle.runtime.launch import Command as Command
 from treadle.runtime.launch import launch as launch
-from treadle.runtime.mapping import map_ as map
+from treadle.runtime.mapping import map_ as map  # noqa: F401
 from treadle.runtime.startup import clear_kernel_cache as clear_kernel_cache
 from treadle.runtime.startup import force_load as force_load
 from treadle.runtime.startup import init as init
@@ -157,7 +157,8 @@ __version__ = VERSION
 
 # Names that no program text spells out: vec3f, mat44d, …, pi, … and the built-in functions of the kernel
 # language, unless a name means something in Python already (zeros, matrix).
-globals().update({name: value for name, value in {**_BUILTINS, **_NAMES, **_CONSTANTS}.items() if name not in globals()})
+_tables = {**_BUILTINS, **_NAMES, **_CONSTANTS}
+globals().update({name: value for name, value in _tables.items() if name not in globals()})
 bool = bool_
 
 if TYPE_CHECKING:

@@ -36,7 +36,11 @@ def sum_of_squares(x: wp.array(dtype=float), out: wp.array(dtype=float), i: int)
 
 
 @wp.func_native(
-    "Vector<3, double> r; for (int k = 0; k < 3; ++k) r[k] = m(k, 0) * v[0] + m(k, 1) * v[1] + m(k, 2) * v[2]; return r;",
+    """
+    Vector<3, double> r;
+    for (int k = 0; k < 3; ++k) r[k] = m(k, 0) * v[0] + m(k, 1) * v[1] + m(k, 2) * v[2];
+    return r;
+    """,
     adj_snippet="""
     for (int k = 0; k < 3; ++k)
         for (int j = 0; j < 3; ++j) {

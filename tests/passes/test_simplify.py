@@ -54,7 +54,8 @@ def names(function: Function) -> Counter[str]:
         ("%1: i32 = sub %i, %i\n %2: i32 = add %j, %1\n yield %2", "yield %j"),
         ("%1: bool = constant {value=true}\n %2: bool = and %b, %1\n yield %2", "yield %b"),
         ("%1: bool = constant {value=false}\n %2: bool = eq %b, %1\n yield %2", "%6: bool = not %b\nyield %6"),
-        ("%1: bool = constant {value=false}\n %2: bool = constant {value=false}\n %3: bool = select %b, %1, %2\n yield %3",
+        ("%1: bool = constant {value=false}\n %2: bool = constant {value=false}\n %3: bool = select %b, %1, %2\n "
+         "yield %3",
          "%6: bool = constant {value=false}\nyield %6"),
         # Decided branches.
         ("%1: f32 = if %b {\n yield %f\n } else {\n yield %f\n }\n yield %1", "yield %f"),

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Optional
 
 from treadle.ad.companions import RETAINED_LABEL, carried_over, with_companions
+from treadle.ad.conditions import with_plain_conditions
 from treadle.ad.errors import DerivativeError
 from treadle.ad.log import with_logs
 from treadle.ad.scope import Scope
@@ -43,6 +44,7 @@ def adjoint_kernel(
     Raises:
         DerivativeError: something in the kernel has no derivative that can be given.
     """
+    function = with_plain_conditions(function, loads=bool(unrepeatable))
     paired, companions, _ = with_companions(function, active, contiguous)
     paired, keepers, mapping = with_companions(paired, retained, contiguous, RETAINED_LABEL)
     companions = carried_over(companions, mapping)
@@ -65,7 +67,7 @@ def adjoint_function(function: Function, numbers: Optional[Iterator[int]] = None
     reads from arrays counts as constant. ``numbers`` are given to the frames of its loops.
     """
     labels = [str(k) for k in range(len(function.parameters))]
-    numbered = replace(function, labels=labels)
+    numbered = with_plain_conditions(replace(function, labels=labels), loads=False)
     paired, companions, _ = with_companions(numbered, labels if with_arrays else ())
     adjoint = Function(f"{function.name}_adjoint")
     transform = Transform(paired, Builder(adjoint.body), companions, numbers)

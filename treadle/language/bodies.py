@@ -31,7 +31,8 @@ class Body:
     ``same``: parameters that must have one type. ``static``: parameters that are compile-time constants.
     ``updates``: parameters that a call changes; the function returns their new values after its result.
     ``consistent``: whether ``Int``, ``Float`` and ``Scalar`` stand for one type each in a call.
-    ``native``: the C++ that stands for the body, given by ``func_native``. ``custom_gradient``, ``custom_replay``: the bodies given by ``func_grad`` and ``func_replay``.
+    ``native``: the C++ that stands for the body, given by ``func_native``. ``custom_gradient``,
+    ``custom_replay``: the bodies given by ``func_grad`` and ``func_replay``.
     """
 
     def __init__(

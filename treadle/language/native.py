@@ -9,14 +9,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class NativeCode:
-    """The C++ bodies of a function: the function itself, its adjoint, and what to run in the backward pass in its place."""
+    """The C++ bodies of a function: of itself, of its adjoint, and of what the backward pass runs in its place."""
 
     snippet: str
     adj_snippet: str | None = None
     replay_snippet: str | None = None
 
 
-def func_native(snippet: str, adj_snippet: str | None = None, replay_snippet: str | None = None) -> Callable[[Any], Any]:
+def func_native(
+    snippet: str, adj_snippet: str | None = None, replay_snippet: str | None = None
+) -> Callable[[Any], Any]:
     """Make a function of the kernel language whose body is C++; the decorated Python function is ``...``.
 
     In ``snippet`` the parameters are in scope by name; arrays are indexed as ``x[i]`` or ``x(i, j)``, vectors and

@@ -13,7 +13,8 @@ _WITHOUT_EFFECT = frozenset(
     {
         "fuse_fp", "lineinfo", "cuda_output", "block_dim", "strip_hash", "optimization_level", "llvm_cuda",
         "cpu_compiler_flags", "compile_time_trace", "enable_mathdx_gemm", "default_grid_stride",
-        "use_precompiled_headers", "launch_bounds", "cluster_dim", "enable_vector_component_overwrites", "deterministic",
+        "use_precompiled_headers", "launch_bounds", "cluster_dim", "enable_vector_component_overwrites",
+        "deterministic",
         "enable_tiles_in_stack_memory", "enable_mathdx_fft", "enable_mathdx_solver",
     }
 )  # fmt: skip

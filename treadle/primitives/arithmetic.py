@@ -119,7 +119,8 @@ _define("max", same(*ANY), _extremum("ogt", "sgt", "ugt"),
         lambda g, x, y, r: (_half_at_ties(g, x > y, x.equals(y)), _half_at_ties(g, y > x, x.equals(y))),
         folding.evaluate(lambda a, b: a if a > b else b))
 _define("copysign", same(*FLOAT), intrinsic("llvm.copysign"),
-        lambda g, x, y, r: (x.equals(0).choose(0, g * ex.copysign(x.constant(1), x) * ex.copysign(x.constant(1), y)), None))
+        lambda g, x, y, r: (
+            x.equals(0).choose(0, g * ex.copysign(x.constant(1), x) * ex.copysign(x.constant(1), y)), None))
 _define("fma", same(*FLOAT), intrinsic("llvm.fma"), lambda g, x, y, z, r: (g * y, g * x, g))
 _define("select", _select_types, _lower_select,
         lambda g, c, x, y, r: (None, c.choose(g, 0), c.choose(0, g)), folding.fold_select)

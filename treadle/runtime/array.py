@@ -227,7 +227,7 @@ class array(metaclass=ArrayMeta):
 
     @property
     def base(self) -> tuple[array, Callable[[array], array]] | None:
-        """For a view whose gradient is that of another array: the array, and what makes the same view of its gradient."""
+        """For a view whose gradient is that of another array: the array, and what makes such a view of its gradient."""
         return self._source if self._grad is None else None
 
     @property
@@ -311,7 +311,7 @@ class array(metaclass=ArrayMeta):
         return (self[k] for k in range(self.shape[0]))
 
     def reshape(self, shape: Any) -> array:
-        """A view with another shape, in which one extent may be -1. Raises ValueError if the array is not contiguous."""
+        """A view with another shape; one extent may be -1. Raises ValueError if the array is not contiguous."""
         extents = shapes.resolve_reshape(shape, self.size)
         if not self.is_contiguous:
             raise ArrayError("an array that is not contiguous cannot be reshaped: call contiguous() first")
@@ -367,7 +367,7 @@ class array(metaclass=ArrayMeta):
         )
 
     def transpose(self, axes: Any = None) -> array:
-        """A view with the dimensions in another order; reversed if ``axes`` is None. Raises ValueError for wrong axes."""
+        """A view with dimensions in another order; reversed if ``axes`` is None. Raises ValueError for wrong axes."""
         order = tuple(reversed(range(self.ndim))) if axes is None else tuple(int(axis) % self.ndim for axis in axes)
         if sorted(order) != list(range(self.ndim)):
             raise ArrayError(f"the axes of an array with {self.ndim} dimension(s) cannot be permuted to {axes}")
@@ -475,7 +475,7 @@ class array(metaclass=ArrayMeta):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """NumPy's array protocol. Structs and bfloat16 have none, as it cannot express them: NumPy uses ``__array__``."""
+        """NumPy's array protocol. It cannot express structs and bfloat16: for them NumPy uses ``__array__``."""
         return self._interface("__array_interface__")
 
     @property

@@ -34,7 +34,8 @@ foreign_converters: list[Callable[[Any], Optional[array]]] = []
 class Binding:
     """Arguments bound to a variant of a kernel.
 
-    ``compiled``: the CompiledKernel. ``values``: a list (a tuple once a tape holds it) of what the packer takes after the extents. ``arrays``: every array among the
+    ``compiled``: the CompiledKernel. ``values``: a list (a tuple once a tape holds it) of what the
+    packer takes after the extents. ``arrays``: every array among the
     arguments, members of structs included, by its label; ``positions`` says where in ``values`` its
     descriptor starts and how long it is.
     """
@@ -142,7 +143,8 @@ def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
     contiguous: list[bool] = []
     for parameter, argument in zip(plan.parameters, arguments):
         if parameter.dtype is not None:
-            if argument.__class__ is not array or argument.dtype is not parameter.dtype or argument.ndim != parameter.ndim:
+            is_known = argument.__class__ is array and argument.dtype is parameter.dtype
+            if not is_known or argument.ndim != parameter.ndim:
                 argument = as_array(kernel, parameter.name, parameter.annotation, argument)
             arrays[parameter.name] = argument
             values += argument._descriptor
@@ -219,7 +221,8 @@ def as_array(kernel: Any, name: str, annotation: Any, argument: Any) -> array:
         argument = _convert(kernel, name, argument, annotation)
         if argument is None:
             raise LaunchError(
-                f"kernel {kernel.name}, parameter {name}: expected an array ({annotation.short}), got {type(given).__name__}"
+                f"kernel {kernel.name}, parameter {name}: expected an array ({annotation.short}), "
+                f"got {type(given).__name__}"
             )
         if argument.dtype is getattr(annotation, "dtype", None) and argument.ndim == annotation.ndim:
             return argument  # type: ignore[no-any-return]
@@ -303,5 +306,6 @@ def refuse_read_only(compiled: CompiledKernel, arrays: dict[str, array]) -> None
         argument = arrays.get(label)
         if argument is not None and argument.allocation.readonly:
             raise LaunchError(
-                f"kernel {compiled.kernel.name}, parameter {label}: the kernel writes to it, but its memory is read-only"
+                f"kernel {compiled.kernel.name}, parameter {label}: the kernel writes to it, "
+                "but its memory is read-only"
             )

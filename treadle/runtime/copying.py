@@ -112,5 +112,6 @@ def refuse_gradient(*arrays: Any) -> None:
     """Raise RuntimeError if an operation that a tape cannot differentiate concerns gradients."""
     if any(a.requires_grad for a in arrays):
         raise RuntimeError(
-            "copying from or to an indexed array is not differentiable: use a kernel, or clone(..., requires_grad=False)"
+            "copying from or to an indexed array is not differentiable: "
+            "use a kernel, or clone(..., requires_grad=False)"
         )

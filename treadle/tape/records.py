@@ -132,8 +132,8 @@ class LaunchRecord(Record):
             source = self.binding.arrays[label]
             if any(overlaps(source, written) for written in state.written_since()):
                 raise OverwriteError(
-                    f"kernel {self.kernel.name}, parameter {label}: its contents are needed for a gradient that was asked "
-                    "for only after the launch had been recorded, and they have been overwritten since; "
+                    f"kernel {self.kernel.name}, parameter {label}: its contents are needed for a gradient that was "
+                    "asked for only after the launch had been recorded, and they have been overwritten since; "
                     "set requires_grad before"
                 )
 
