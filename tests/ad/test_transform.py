@@ -6,13 +6,12 @@ import math
 
 import pytest
 
+from tests.ir.interpreter import run_function
 from treadle.ad.adjoint import adjoint_function
 from treadle.ir import Function
 from treadle.ir.parser import from_text
 from treadle.ir.verifier import verify
 from treadle.passes import finish, prepare
-
-from tests.ir.interpreter import run_function
 
 POINT = [0.7, -1.3, 0.4]
 
