@@ -410,3 +410,22 @@ def test_side_effects_are_kept(capfd: Any) -> None:
 
     sys.stdout.flush()
     assert "4.25" in capfd.readouterr().out
+
+
+@wp.kernel
+def shifted(x: wp.array(dtype=float), state: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    state[i] = 2.0 * state[i] + x[(i + 7) % x.shape[0]]
+    out[i] = state[i]
+
+
+def test_one_array_as_input_and_as_in_out() -> None:
+    f = wp.jax_kernel(shifted, num_outputs=2, in_out_argnames=["state"])
+    x = np.arange(1000, dtype=np.float32)
+    for program in (f, jax.jit(lambda a, b: f(a, a)), jax.jit(lambda a, b: f(a * 1.0, a * 1.0))):
+        given = jnp.asarray(x)
+        for found in program(given, given):
+            np.testing.assert_array_equal(found, 2 * x + np.roll(x, -7))
+        np.testing.assert_array_equal(given, x)
+    donated = jax.jit(lambda a: f(a, a), donate_argnums=0)(jnp.asarray(x))
+    np.testing.assert_array_equal(donated[0], 2 * x + np.roll(x, -7))

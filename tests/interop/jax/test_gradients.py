@@ -278,3 +278,20 @@ def test_half_precision() -> None:
         assert gx.dtype == gs.dtype == dtype
         close(gx.astype(float), jnp.array([4.0, 8.0, 12.0]))
         close(gs.astype(float), jnp.array(14.0))
+
+
+def test_one_cotangent_for_two_outputs() -> None:
+    @wp.kernel
+    def two(x: wp.array(dtype=F), y: wp.array(dtype=F), z: wp.array(dtype=F)):
+        i = wp.tid()
+        y[i] = F(2.0) * x[i]
+        z[(i + 3) % z.shape[0]] = F(3.0) * x[i]
+
+    f = wp.jax_kernel(two, num_outputs=2, enable_backward=True)
+    c = jnp.arange(1000.0)
+    expected = 2 * c + 3 * jnp.roll(c, -3)
+    outputs, pull = jax.vjp(f, c)
+    close(pull((c, c)), (expected,))
+    close(pull((c, c)), (expected,))
+    close(jax.jit(lambda x, g: jax.vjp(f, x)[1]((g, g)))(c, c), (expected,))
+    close(c, jnp.arange(1000.0))
