@@ -35,12 +35,19 @@ class Fault(AssertionError):
 
 @dataclass
 class Outcome:
-    """``measured``: how many directions were compared with differences; ``skipped``: the reason why not, if one was not."""
+    """What came of a program that is right.
+
+    ``measured``: how many derivatives were compared with differences; ``skipped``: how many could not be.
+    ``rejected``: why nothing was compared, if so.
+    """
 
     measured: int = 0
     skipped: int = 0
     rejected: str = ""
 
+
+Directions = dict[str, Any]
+"""A float64 array for each array of a program that has a gradient: a direction, weights, gradients or values."""
 
 _numbers = itertools.count()
 
@@ -79,31 +86,31 @@ class Measured:
     def run(self) -> None:
         self.module.run(**self.arrays)
 
-    def floats(self) -> dict[str, Any]:
+    def floats(self) -> Directions:
         return {name: flat(self.arrays[name]) for name in self.names}
 
-    def loss_along(self, directions: dict[str, Any], weights: dict[str, Any], distance: float) -> float:
+    def loss_along(self, directions: Directions, weights: Directions, distance: float) -> float:
         self.reset()
         for name in self.names:
             set_flat(self.arrays[name], flat(self.arrays[name]) + distance * directions[name])
         self.run()
         return sum(float(weights[name] @ flat(self.arrays[name])) for name in self.names)
 
-    def difference(self, directions: dict[str, Any], weights: dict[str, Any], step: float) -> float:
+    def difference(self, directions: Directions, weights: Directions, step: float) -> float:
         """A difference of fourth order."""
         near, far = (
             self.loss_along(directions, weights, d) - self.loss_along(directions, weights, -d) for d in (step, 2 * step)
         )
         return (8 * near - far) / (12 * step)
 
-    def gradient(self, weights: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    def gradient(self, weights: Directions) -> tuple[Directions, Any]:
         """The gradients, and the tape."""
         self.reset()
         with wp.Tape() as tape:
             self.run()
         return self.play(tape, weights), tape
 
-    def play(self, tape: Any, weights: dict[str, Any]) -> dict[str, Any]:
+    def play(self, tape: Any, weights: Directions) -> Directions:
         seeds = {}
         for name in self.names:
             a = self.arrays[name]
@@ -113,7 +120,7 @@ class Measured:
         return {name: flat(self.arrays[name].grad) for name in self.names}
 
 
-def reference_run(source: str, directions: dict[str, Any], distance: float = 0.0) -> tuple[dict[str, list[Any]], num.Trace]:
+def reference_run(source: str, directions: Directions, distance: float = 0.0) -> tuple[dict[str, list[Any]], num.Trace]:
     """The final floats of every array with a direction, as numbers with derivatives, and what the run decided."""
     trace = num.reset_trace()
     names = reference.load(source)
@@ -123,13 +130,14 @@ def reference_run(source: str, directions: dict[str, Any], distance: float = 0.0
         if along is None:
             reference.set_floats(arrays[name], values)
         else:
-            reference.set_floats(arrays[name], [num.Real(v + distance * float(d), float(d)) for v, d in zip(values, along)])
+            moved = [num.Real(v + distance * float(d), float(d)) for v, d in zip(values, along)]
+            reference.set_floats(arrays[name], moved)
     names["run"](**arrays)
     return {name: reference.get_floats(arrays[name]) for name in directions}, trace
 
 
 def check_source(source: str, folder: Path, seed: int = 0) -> Outcome:
-    """Check a program given as text.
+    """Check a program given as text. ``folder`` is where its module goes; ``seed`` is for the directions.
 
     Raises:
         Fault: a value or gradient is wrong.
@@ -146,48 +154,61 @@ def check_source(source: str, folder: Path, seed: int = 0) -> Outcome:
         return Outcome(rejected=f"not finite: {type(error).__name__}")
     except reference.ContractError:
         return Outcome(rejected="threads disturb each other")
-    values = {name: np.array([num.value_of(x) for x in xs]) for name, xs in expected.items()}
-    slope = sum(float(weights[name] @ np.array([num.slope_of(x) for x in xs])) for name, xs in expected.items())
+    values = {name: np.array([num.value_of(x) for x in numbers]) for name, numbers in expected.items()}
+    slopes = {name: np.array([num.slope_of(x) for x in numbers]) for name, numbers in expected.items()}
+    slope = project(slopes, weights)
     largest = max([abs(slope), *(float(np.abs(v).max(initial=0.0)) for v in values.values())])
     if not largest < LARGEST:
         return Outcome(rejected="too large")
     if trace.close:
         return Outcome(rejected="at a kink")
-    measured.run()
-    after = {name: a.numpy().copy() for name, a in measured.arrays.items()}
-    for name, got in measured.floats().items():
-        if not np.allclose(got, values[name], rtol=1e-8, atol=1e-8 * max(1.0, largest)):
-            raise Fault("values", f"{name} is {got.tolist()}, expected {values[name].tolist()}")
-    gradient, tape = measured.gradient(weights)
-    for name, a in measured.arrays.items():
-        if not np.array_equal(a.numpy(), after[name]):
-            raise Fault("changed by backward", f"{name} is {a.numpy().tolist()}, not {after[name].tolist()}")
-    scale = sum(float(np.abs(dense[name]) @ np.abs(gradient[name])) for name in measured.names)
-    if not np.isfinite(scale):
-        raise Fault("not finite", f"{describe(gradient)}")
-    got = project(gradient, dense)
-    if abs(got - slope) > 1e-8 * max(abs(slope), scale, 1e-3):
-        raise Fault("gradient", f"derivative {got!r} along a direction, expected {slope!r}; gradients: {describe(gradient)}")
-    tape.zero()
-    again = measured.play(tape, weights)
-    for name in measured.names:
-        if not np.array_equal(again[name], gradient[name]):
-            raise Fault("backward again", f"the second backward pass gives {again[name].tolist()} for {name}, the first {gradient[name].tolist()}")
+    check_values(measured, values, largest)
+    gradient = check_gradient(measured, weights, dense, slope)
     outcome = Outcome()
     for directions in [dense, *axes(sizes, rng)]:
         compare(source, measured, directions, weights, gradient, outcome)
     return outcome
 
 
-def project(gradient: dict[str, Any], directions: dict[str, Any]) -> float:
+def check_values(measured: Measured, values: Directions, largest: float) -> None:
+    """Compare what the program leaves in its arrays with the values of the reference."""
+    measured.reset()
+    measured.run()
+    for name, got in measured.floats().items():
+        if not np.allclose(got, values[name], rtol=1e-8, atol=1e-8 * max(1.0, largest)):
+            raise Fault("values", f"{name} is {got.tolist()}, expected {values[name].tolist()}")
+
+
+def check_gradient(measured: Measured, weights: Directions, directions: Directions, slope: float) -> Directions:
+    """The gradient, after comparing it with the derivative of the reference and with a second backward pass."""
+    after = {name: a.numpy().copy() for name, a in measured.arrays.items()}
+    gradient, tape = measured.gradient(weights)
+    for name, a in measured.arrays.items():
+        if not np.array_equal(a.numpy(), after[name]):
+            raise Fault("changed by backward", f"{name} is {a.numpy().tolist()}, not {after[name].tolist()}")
+    scale = sum(float(np.abs(directions[name]) @ np.abs(gradient[name])) for name in gradient)
+    if not np.isfinite(scale):
+        raise Fault("not finite", describe(gradient))
+    got = project(gradient, directions)
+    if abs(got - slope) > 1e-8 * max(abs(slope), scale, 1e-3):
+        raise Fault("gradient", f"derivative {got!r} along a direction, expected {slope!r}; {describe(gradient)}")
+    tape.zero()
+    again = measured.play(tape, weights)
+    for name, first in gradient.items():
+        if not np.array_equal(again[name], first):
+            raise Fault("backward again", f"{name} has gradient {again[name].tolist()}, before {first.tolist()}")
+    return gradient
+
+
+def project(gradient: Directions, directions: Directions) -> float:
     return sum(float(gradient[name] @ directions[name]) for name in gradient)
 
 
-def describe(gradient: dict[str, Any]) -> str:
-    return ", ".join(f"{name}: {values.tolist()}" for name, values in gradient.items())
+def describe(gradient: Directions) -> str:
+    return "; ".join(f"gradient of {name}: {values.tolist()}" for name, values in gradient.items())
 
 
-def axes(sizes: dict[str, int], rng: np.random.Generator) -> list[dict[str, Any]]:
+def axes(sizes: dict[str, int], rng: np.random.Generator) -> list[Directions]:
     """Directions along one element each, and one random direction in a single array."""
     found = []
     names = [name for name, size in sizes.items() if size]
@@ -200,7 +221,7 @@ def axes(sizes: dict[str, int], rng: np.random.Generator) -> list[dict[str, Any]
 
 
 def compare(
-    source: str, measured: Measured, directions: dict[str, Any], weights: dict[str, Any], gradient: dict[str, Any], outcome: Outcome
+    source: str, measured: Measured, directions: Directions, weights: Directions, gradient: Directions, outcome: Outcome
 ) -> None:
     """Compare one derivative with differences; where they disagree, find out whether differences can be trusted."""
     got = project(gradient, directions)
@@ -221,7 +242,7 @@ def agree(estimates: Sequence[float]) -> bool:
     return spread <= 1e-4 * max(1e-4, *(abs(e) for e in estimates))
 
 
-def is_smooth(source: str, directions: dict[str, Any]) -> bool:
+def is_smooth(source: str, directions: Directions) -> bool:
     """Whether the program decides the same on both sides."""
     decisions = [reference_run(source, directions, d)[1].decisions for d in (-4e-4, 0.0, 4e-4)]
     return decisions[0] == decisions[1] == decisions[2]

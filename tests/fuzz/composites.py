@@ -194,7 +194,7 @@ class Struct:
 
 
 def _zero(type_: Any) -> Any:
-    return type_() if isinstance(type_, type) and issubclass(type_, (Vector, Matrix, Struct)) else type_(0) if callable(type_) else None
+    return type_() if callable(type_) else None
 
 
 def struct_type(declared: type) -> type[Struct]:
@@ -220,7 +220,7 @@ def length(a: Vector) -> Any:
     return num.sqrt(dot(a, a))
 
 
-def normalize(a: Vector) -> Vector:
+def normalize(a: Any) -> Any:
     return a / length(a)
 
 
@@ -281,7 +281,9 @@ def determinant(m: Matrix) -> Any:
 
 def diag(v: Vector) -> Matrix:
     n = len(v)
-    return matrix_type((n, n))(*[v[i] if i == j else num.Real(0.0, is_constant=True) for i in range(n) for j in range(n)])
+    return matrix_type((n, n))(
+        *[v[i] if i == j else num.Real(0.0, is_constant=True) for i in range(n) for j in range(n)]
+    )
 
 
 def get_diag(m: Matrix) -> Vector:

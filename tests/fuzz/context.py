@@ -1,4 +1,4 @@
-"""What the generator knows while it writes a kernel or a function: variables in scope, arrays, and how often a line runs."""
+"""What the generator knows while it writes a kernel or function: variables in scope, arrays, how often a line runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ READ, OWN, ADD, MIN, MAX, SLOT = "read", "own", "add", "min", "max", "slot"
 take minima or maxima; threads write to slots that a counter gave them."""
 
 INDEX, PERMUTATION, LIMIT, TALLY, COUNTER = "index", "permutation", "limit", "tally", "counter"
-"""What an array of ints holds: indices below ``N``; all of them; small numbers; small numbers that change; a counter."""
+"""What an array of ints holds: indices below ``N``; all of these; small numbers; small ones that change; a counter."""
 
 Shape = tuple[str, ...]
 """Extents by name: ``N`` and ``M`` are those of launches, ``D`` is twice ``N``, ``1`` is one."""
@@ -46,7 +46,7 @@ class ArrayUse:
 
 
 @dataclass
-class Callable:
+class Routine:
     """A generated function: what it takes, gives and costs. ``arrays`` come after the values."""
 
     name: str
@@ -69,9 +69,9 @@ class Callable:
 class Context:
     """A kernel or function that is being written.
 
-    ``lanes``: the names of its thread indices. ``arrays`` are parameters, ``rows`` variables that stand for a row of one.
-    ``loops`` are around the place that is being written, which then runs ``times`` times; ``cost`` is the sum of that
-    over all statements. ``is_smooth``: nothing with a kink may be written.
+    ``lanes``: the names of its thread indices. ``arrays`` are parameters, ``rows`` variables that stand for a row of
+    one. ``loops`` are around the place that is being written, which then runs ``times`` times; ``cost`` is the sum of
+    that over all statements. ``is_smooth``: nothing with a kink may be written.
     """
 
     is_kernel: bool

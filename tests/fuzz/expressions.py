@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests.fuzz.choices import Choices
-from tests.fuzz.context import INDEX, LIMIT, OWN, PERMUTATION, READ, TALLY, ArrayUse, Callable, Context, Shape
+from tests.fuzz.context import INDEX, LIMIT, OWN, PERMUTATION, READ, TALLY, ArrayUse, Context, Routine, Shape
 
 LENGTHS = {"V2": 2, "V3": 3, "V4": 4, "V40": 40}
 SHAPES = {"M22": (2, 2), "M23": (2, 3), "M32": (3, 2), "M33": (3, 3)}
@@ -11,15 +13,19 @@ LOCAL = 5
 """Elements of a local array."""
 SMALL_VECTORS = ("V2", "V3", "V4")
 
-_UNARY = (
+_UNARY: tuple[str, ...] = (
     "wp.sin({})", "wp.cos({})", "wp.tanh({})", "-{}", "0.5 * {}", "wp.exp(wp.sin({}))", "wp.sqrt(1.5 + wp.sin({}))",
     "wp.log(1.5 + wp.cos({}))", "1.0 / (2.0 + wp.sin({}))", "wp.atan({})", "wp.asin(T(0.9) * wp.sin({}))", "wp.erf({})",
     "wp.sin({}) ** 2.0", "wp.tanh({}) ** 3.0",
 )  # fmt: skip
 _UNARY_WITH_KINKS = ("wp.abs({})", "wp.clamp({}, T(-1.0), T(1.0))", "wp.smoothstep(T(-1.0), T(2.0), {})")
-_BINARY = (
+_BINARY: tuple[str, ...] = (
     "{} + {}", "{} - {}", "{} * {}", "{} / (2.0 + wp.sin({}))", "wp.sin({}) * {}",
     "wp.atan2({}, 1.5 + wp.sin({}))", "wp.pow(1.5 + wp.sin({}), wp.tanh({}))", "wp.lerp({}, {}, T(0.3))",
+)  # fmt: skip
+_WHOLE = ("{} + {}", "{} * 2 + {}", "{} // 2 + {}", "wp.min({}, {})", "wp.max({}, {})", "{} % 3 + {}", "cast")
+_CONDITIONS = (
+    (30, "less"), (15, "greater"), (20, "whole"), (10, "chained"), (15, "joined"), (8, "variable"), (5, "not"),
 )  # fmt: skip
 _BINARY_WITH_KINKS = ("wp.min({}, {})", "wp.max({}, {})")
 
@@ -31,7 +37,7 @@ class Expressions:
         self.c = choices
         self.context = Context(True, ["i"])
         self.structs: dict[str, list[tuple[str, str]]] = {}
-        self.callables: list[Callable] = []
+        self.routines: list[Routine] = []
         self.names: dict[str, int] = {}
 
     def new_name(self, prefix: str) -> str:
@@ -109,7 +115,8 @@ class Expressions:
 
     def from_vector(self, depth: int) -> str:
         type_ = self.c.pick(SMALL_VECTORS)
-        kind = self.c.pick(("dot", "length_sq", "component", "length", "min", "max")[: 3 if self.context.is_smooth else 6])
+        kinds = ("dot", "length_sq", "component", "length", "min", "max")
+        kind = self.c.pick(kinds[:3] if self.context.is_smooth else kinds)
         if kind == "dot":
             return f"wp.dot({self.vector(type_, depth - 1)}, {self.vector(type_, depth - 1)})"
         if kind == "component":
@@ -158,7 +165,8 @@ class Expressions:
     def vector(self, type_: str, depth: int) -> str:
         if depth <= 0 or self.c.chance(25):
             return self.composite_leaf(type_)
-        forms = ["{v} + {v}", "{v} - {v}", "{v} * {t}", "{t} * {v}", "-{v}", "{v} / (2.0 + wp.sin({t}))", "wp.cw_mul({v}, {v})"]
+        forms = ["{v} + {v}", "{v} - {v}", "{v} * {t}", "{t} * {v}", "-{v}"]
+        forms += ["{v} / (2.0 + wp.sin({t}))", "wp.cw_mul({v}, {v})"]
         if not self.context.is_smooth:
             forms += ["wp.min({v}, {v})", "wp.where({b}, {v}, {v})", "wp.normalize({v})"]
         if type_ in ("V2", "V3"):
@@ -182,12 +190,21 @@ class Expressions:
         return f"({self.fill(self.c.pick(forms), type_, depth - 1)})"
 
     def fill(self, form: str, type_: str, depth: int) -> str:
-        """Put expressions in a form: ``t`` a float, ``v`` and ``m`` a vector and a matrix that go with ``type_``, ``k`` an index, ``b`` a condition."""
+        """Put expressions in a form.
+
+        ``t`` is a float, ``v`` and ``m`` a vector and a matrix that go with ``type_``, ``k`` an index, ``b`` a
+        condition.
+        """
         size = type_[1:2]
         vector = type_ if type_ in LENGTHS else f"V{size}"
         matrix = type_ if type_ in SHAPES else f"M{size}{size}"
-        parts = {"t": lambda: self.number(depth), "v": lambda: self.vector(vector, depth)}
-        parts |= {"m": lambda: self.matrix(matrix, depth), "k": lambda: self.index(int(size)), "b": lambda: self.condition(1)}
+        parts: dict[str, Callable[[], str]] = {
+            "t": lambda: self.number(depth),
+            "v": lambda: self.vector(vector, depth),
+            "m": lambda: self.matrix(matrix, depth),
+            "k": lambda: self.index(int(size)),
+            "b": lambda: self.condition(1),
+        }
         text = form
         for letter, make in parts.items():
             while "{" + letter + "}" in text:
@@ -235,7 +252,7 @@ class Expressions:
     def whole(self, depth: int) -> str:
         if depth <= 0 or self.c.chance(35):
             return self.whole_leaf()
-        form = self.c.pick(("{} + {}", "{} * 2 + {}", "{} // 2 + {}", "wp.min({}, {})", "wp.max({}, {})", "{} % 3 + {}", "cast"))
+        form = self.c.pick(_WHOLE)
         if form == "cast" and self.context.is_smooth:
             return "1"
         if form == "cast":
@@ -255,7 +272,7 @@ class Expressions:
         return str(self.c.integer(4))
 
     def condition(self, depth: int) -> str:
-        kind = self.c.weighted(((30, "less"), (15, "greater"), (20, "whole"), (10, "chained"), (15, "joined"), (8, "variable"), (5, "not")))
+        kind = self.c.weighted(_CONDITIONS)
         if depth > 0 and kind == "joined":
             return f"({self.condition(depth - 1)} {self.c.pick(('and', 'or'))} {self.condition(depth - 1)})"
         if depth > 0 and kind == "not":
@@ -364,15 +381,17 @@ class Expressions:
 
     def call(self, type_: str, depth: int) -> str | None:
         """A call of a generated function that gives one value of that type."""
-        found = [f for f in self.callables if list(f.gives) == [type_] and not f.has_effects and self.callable_here(f)]
+        found = [f for f in self.routines if list(f.gives) == [type_] and self.callable_here(f)]
+        if not self.c.chance(30):
+            found = [f for f in found if not f.has_effects]
         return self.call_of(self.c.pick(found), depth) if found else None
 
-    def callable_here(self, function: Callable) -> bool:
+    def callable_here(self, function: Routine) -> bool:
         if self.context.is_smooth and not function.is_smooth:
             return False
         return function.lanes in (0, len(self.context.lanes)) and self.context.times * function.cost <= 300
 
-    def call_of(self, function: Callable, depth: int) -> str:
+    def call_of(self, function: Routine, depth: int) -> str:
         self.context.cost += self.context.times * function.cost
         lanes = list(self.context.lanes) if function.lanes else []
         values = [self.expression(type_, min(depth - 1, 1)) for type_ in function.takes]
@@ -384,7 +403,7 @@ class Expressions:
 
     def gradient(self, depth: int) -> str | None:
         """A partial derivative of a generated function, by ``wp.grad``."""
-        found = [f for f in self.callables if f.is_smooth and len(f.takes) > 1 and self.callable_here(f)]
+        found = [f for f in self.routines if f.is_smooth and len(f.takes) > 1 and self.callable_here(f)]
         if not found:
             return None
         function = self.c.pick(found)

@@ -24,7 +24,7 @@ LIMIT = 60.0
 
 @dataclass
 class Verdict:
-    """What became of a program. ``fault`` names the kind of fault, ``message`` says more; both are empty if it is right."""
+    """What became of a program. ``fault`` names the kind of fault, ``message`` says more; both empty if it is right."""
 
     outcome: Outcome
     fault: str = ""

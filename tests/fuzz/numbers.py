@@ -1,4 +1,4 @@
-"""Numbers of the reference run: each carries its derivative along one direction, and notes the decisions it takes part in."""
+"""Numbers of the reference run: each carries its derivative along a direction, and notes what it decides."""
 
 from __future__ import annotations
 

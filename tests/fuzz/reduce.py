@@ -8,7 +8,10 @@ from __future__ import annotations
 import ast
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
+
+Edit = Callable[[], None]
 
 _BODIES = ("body", "orelse")
 _KEPT = 3
@@ -27,79 +30,85 @@ def reduce(source: str, is_interesting: Callable[[str], bool], seconds: float = 
             candidate = _candidate(source, position)
             if candidate is None:
                 break
-            text, step = candidate
-            if len(text) < len(source) and is_interesting(text):
-                source, progress = text, True
+            if len(candidate) < len(source) and is_interesting(candidate):
+                source, progress = candidate, True
             else:
-                position += step
+                position += 1
     return source
 
 
-def _candidate(source: str, position: int) -> tuple[str, int] | None:
+def _candidate(source: str, position: int) -> str | None:
     """The program with edit number ``position``; None if there are no more edits."""
     tree = ast.parse(source)
     for number, edit in enumerate(_edits(tree)):
         if number == position:
             edit()
-            return ast.unparse(ast.fix_missing_locations(tree)) + "\n", 1
+            return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     return None
 
 
-def _edits(tree: ast.Module) -> Iterator[Callable[[], None]]:
+def _edits(tree: ast.Module) -> Iterator[Edit]:
     """All ways to make the program smaller by one step, coarse ones first."""
     yield from _array_edits(tree)
-    yield from _statement_edits(tree.body[:-_KEPT], lambda new: tree.body.__setitem__(slice(0, -_KEPT), new))
+    yield from _statement_edits(tree.body[:-_KEPT], partial(tree.body.__setitem__, slice(0, -_KEPT)))
     for holder in ast.walk(tree):
         for name in _BODIES if holder is not tree else ():
             statements = getattr(holder, name, None)
             if isinstance(statements, list):
-                yield from _statement_edits(statements, lambda new, v=statements: v.__setitem__(slice(None), new or [ast.Pass()]))
+                yield from _statement_edits(statements, partial(_set_body, statements))
     yield from _parameter_edits(tree)
-    for parent in ast.walk(tree):
-        if isinstance(parent, (ast.FunctionDef, ast.arguments, ast.arg)):
-            continue
-        for field, value in ast.iter_fields(parent):
-            if field == "func":
-                continue
-            if isinstance(value, ast.expr):
-                yield from _expression_edits(value, lambda new, p=parent, f=field: setattr(p, f, new))
-            elif isinstance(value, list):
-                for k, item in enumerate(value):
-                    if isinstance(item, ast.expr):
-                        yield from _expression_edits(item, lambda new, v=value, k=k: v.__setitem__(k, new))
+    for holder in ast.walk(tree):
+        if not isinstance(holder, (ast.FunctionDef, ast.arguments, ast.arg)):
+            yield from _operand_edits(holder)
 
 
-def _statement_edits(statements: list[ast.stmt], put: Callable[[list[ast.stmt]], None]) -> Iterator[Callable[[], None]]:
+def _set_body(statements: list[ast.stmt], new: list[ast.stmt]) -> None:
+    statements[:] = new or [ast.Pass()]
+
+
+def _statement_edits(statements: list[ast.stmt], put: Callable[[list[ast.stmt]], None]) -> Iterator[Edit]:
     """Take statements away, many at a time and one by one, or replace one by what is inside it."""
     size = len(statements)
     while size > 0:
         for first in reversed(range(0, len(statements), size)):
-            yield lambda first=first, size=size: put(statements[:first] + statements[first + size :])
+            yield partial(put, statements[:first] + statements[first + size :])
         size //= 2
     for k, statement in enumerate(statements):
         if isinstance(statement, (ast.If, ast.For, ast.While)):
             for inner in (statement.body, statement.orelse):
                 if inner:
-                    yield lambda k=k, inner=inner: put(statements[:k] + inner + statements[k + 1 :])
+                    yield partial(put, statements[:k] + inner + statements[k + 1 :])
 
 
-def _expression_edits(old: ast.expr, put: Callable[[Any], None]) -> Iterator[Callable[[], None]]:
+def _operand_edits(holder: ast.AST) -> Iterator[Edit]:
+    """Make the expressions directly inside ``holder`` smaller, but for what it calls."""
+    for field, value in ast.iter_fields(holder):
+        if field != "func" and isinstance(value, ast.expr):
+            yield from _expression_edits(value, partial(setattr, holder, field))
+        elif isinstance(value, list):
+            for k, item in enumerate(value):
+                if isinstance(item, ast.expr):
+                    yield from _expression_edits(item, partial(value.__setitem__, k))
+
+
+def _expression_edits(old: ast.expr, put: Callable[[ast.expr], None]) -> Iterator[Edit]:
+    """Replace an expression by an operand of it, or by a constant."""
     if isinstance(old, (ast.Constant, ast.Name)) or isinstance(getattr(old, "ctx", None), ast.Store):
         return
     for child in ast.iter_child_nodes(old):
         if isinstance(child, ast.expr):
-            yield lambda child=child: put(child)
+            yield partial(put, child)
     for text in _CONSTANTS:
         if text != ast.unparse(old):
-            yield lambda text=text: put(ast.parse(text, mode="eval").body)
+            yield partial(put, ast.parse(text, mode="eval").body)
 
 
-def _parameter_edits(tree: ast.Module) -> Iterator[Callable[[], None]]:
+def _parameter_edits(tree: ast.Module) -> Iterator[Edit]:
     """Take a parameter away from a kernel or function, and the argument from its calls."""
     for function in tree.body:
         if isinstance(function, ast.FunctionDef) and function.decorator_list:
             for k in range(len(function.args.args)):
-                yield lambda function=function, k=k: _drop_parameter(tree, function, k)
+                yield partial(_drop_parameter, tree, function, k)
 
 
 def _drop_parameter(tree: ast.Module, function: ast.FunctionDef, k: int) -> None:
@@ -122,14 +131,14 @@ def _drop_argument(launch: ast.Call, k: int) -> None:
             k -= len(keyword.value.elts)
 
 
-def _array_edits(tree: ast.Module) -> Iterator[Callable[[], None]]:
+def _array_edits(tree: ast.Module) -> Iterator[Edit]:
     """Take an array away that the host program does not use."""
     by_name: dict[str, Any] = {f.name: f for f in tree.body if isinstance(f, ast.FunctionDef)}
     run = by_name["run"]
     used = {node.id for statement in run.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
     for k, argument in enumerate(run.args.args):
         if argument.arg not in used:
-            yield lambda k=k, name=argument.arg: _drop_array(tree, by_name, k, name)
+            yield partial(_drop_array, tree, by_name, k, argument.arg)
 
 
 def _drop_array(tree: ast.Module, by_name: dict[str, Any], k: int, name: str) -> None:

@@ -61,7 +61,7 @@ class Array:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.data.shape
+        return tuple(self.data.shape)
 
     def live(self, index: Any, kind: str) -> Any:
         """The element itself, to be read or changed, or a view."""

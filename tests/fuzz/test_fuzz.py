@@ -1,4 +1,4 @@
-"""300 random programs: values against plain Python, gradients against differences. ``python -m tests.fuzz`` runs more."""
+"""300 random programs: values against plain Python, gradients against differences; ``tests.fuzz`` can run more."""
 
 from __future__ import annotations
 
