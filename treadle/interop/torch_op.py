@@ -16,7 +16,7 @@ import torch
 
 from treadle.ad import DerivativeError
 from treadle.errors import ArrayError
-from treadle.interop.jax.dims import Shape, as_shape, output_shapes
+from treadle.interop.dims import Shape, as_shape, output_shapes
 from treadle.interop.torch import dtype_to_torch, wrap_tensor
 from treadle.interop.torch_parameters import Parameter, parameters_of
 from treadle.language.functions import Kernel

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treadle.interop.jax.dims import Shape
+from treadle.interop.dims import Shape
 from treadle.language.functions import Kernel
 from treadle.runtime.elements import layout
 from treadle.types import float32, generics, int32

@@ -14,8 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from treadle.interop.dims import output_shapes
 from treadle.interop.jax.calls import Settings, Shape, call_target
-from treadle.interop.jax.dims import output_shapes
 from treadle.interop.jax.graphs import Graphs, Staging
 from treadle.interop.jax.host import Addresses, host_handler, prepare_results
 from treadle.interop.jax.kernels import checked_method, hashable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from treadle.interop.dims import as_shape, output_shapes
 from treadle.interop.jax.calls import Settings, Shape
-from treadle.interop.jax.dims import as_shape, output_shapes
 from treadle.interop.jax.modes import VMAP_METHODS
 from treadle.interop.jax.operations import Operation
 from treadle.interop.jax.programs import Parameter, Program, Role, array_parameter, kernel_program, value_parameter
