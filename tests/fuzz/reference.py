@@ -82,11 +82,11 @@ class Array:
 
     def fill_(self, value: Any) -> None:
         for index in np.ndindex(self.data.shape):
-            self.data[index] = self.dtype(value) if isinstance(self.dtype, type) else value
+            self.data[index] = self.dtype(value)
 
     def zero_(self) -> None:
         for index in np.ndindex(self.data.shape):
-            self.data[index] = _zero(self.dtype)
+            self.data[index] = self.dtype()
 
     def assign(self, source: Array) -> None:
         copy_array(self, source)
@@ -99,10 +99,6 @@ class Array:
 
     def transpose(self) -> Array:
         return Array(self.data.T, self.dtype, self.slots.T)
-
-
-def _zero(dtype: Any) -> Any:
-    return dtype() if isinstance(dtype, type) else 0
 
 
 def copy_array(dest: Array, src: Array, dest_offset: int = 0, src_offset: int = 0, count: int = 0) -> None:
@@ -163,12 +159,8 @@ class _ArrayType:
 def _zeros(shape: Any, dtype: Any = float64, requires_grad: bool = False) -> Array:
     data = np.empty(shape, dtype=object)
     for index in np.ndindex(data.shape):
-        data[index] = _zero_of(dtype)
+        data[index] = dtype()
     return Array(data, dtype)
-
-
-def _zero_of(dtype: Any) -> Any:
-    return dtype()
 
 
 def _clone(src: Array, requires_grad: bool = True) -> Array:

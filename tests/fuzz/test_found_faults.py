@@ -91,3 +91,18 @@ def test_condition_of_a_loop_uses_what_an_atomic_returns() -> None:
         wp.launch(condition_adds, dim=3, inputs=[x, counter, y])
 
     gradients_agree(run, [0.2, 0.3, 0.4], [0.0, 0.0, 0.0])
+
+
+@wp.kernel
+def store_what_was_read_back(x: wp.array(dtype=T), y: wp.array(dtype=T), z: wp.array(dtype=T)):
+    i = wp.tid()
+    x[i] = 1.5
+    y[i] = x[i] * 2.0
+    z[i] = y[i] * z[i]
+
+
+def test_value_stored_again_was_read_from_memory_that_the_kernel_wrote() -> None:
+    def run(x: Any, y: Any, z: Any) -> None:
+        wp.launch(store_what_was_read_back, dim=2, inputs=[x, y, z])
+
+    gradients_agree(run, [0.7, 1.2], [0.4, 0.5], [0.9, 1.1])

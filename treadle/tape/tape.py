@@ -154,9 +154,9 @@ class Tape:
         compiled = record.binding.compiled
         record.adjoint = compiled.adjoint(record.request)
         if compiled.hazards and self.overwrites != "ignore":
-            hazardous = self._hazards(record.binding) & record.adjoint.needed
-            if hazardous:
-                self._prepare_scratch(record, hazardous)
+            hazards = self._hazards(record.binding)
+            if hazards & record.adjoint.needed:
+                self._prepare_scratch(record, hazards)
         needed = record.adjoint.needed
         self._enter_needs(record, needed - record.request.unrepeatable if record.scratch else needed)
 
@@ -174,19 +174,25 @@ class Tape:
         arrays = binding.arrays
         return {read for read, written in binding.compiled.hazards if overlaps(arrays[read], arrays[written])}
 
-    def _prepare_scratch(self, record: LaunchRecord, hazardous: set[str]) -> None:
+    def _prepare_scratch(self, record: LaunchRecord, hazards: set[str]) -> None:
         """Keep what is in memory now that the kernel will write to and then read."""
         compiled, arrays = record.binding.compiled, record.binding.arrays
+        assert record.adjoint is not None
+        hazardous = hazards & record.adjoint.needed
         if self.overwrites == "error":
             raise OverwriteError(
                 f"kernel {compiled.kernel.name} reads {', '.join(sorted(hazardous))} after writing to the same memory, "
                 "and the gradient needs what it read"
             )
-        repeated = {w for w in compiled.written if any(overlaps(arrays[w], arrays[r]) for r in hazardous)}
-        record.request = replace(
-            record.request, unrepeatable=frozenset(hazardous), repeated=frozenset(repeated)
-        )
-        record.adjoint = compiled.adjoint(record.request)
+        more = hazardous
+        while more:  # what is stored again may have been made from what the kernel read after writing to other memory
+            hazardous = hazardous | more
+            repeated = {w for w in compiled.written if any(overlaps(arrays[w], arrays[r]) for r in hazardous)}
+            record.request = replace(
+                record.request, unrepeatable=frozenset(hazardous), repeated=frozenset(repeated)
+            )
+            record.adjoint = compiled.adjoint(record.request)
+            more = (hazards & record.adjoint.needed) - hazardous
         touched = [arrays[label] for label in hazardous | repeated]
         record.scratch = [Snapshot.of(start, end) for start, end in merged_extents(touched)]
 
