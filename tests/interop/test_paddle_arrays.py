@@ -294,8 +294,9 @@ def test_conversions_leak_no_memory() -> None:
             paddle.utils.dlpack.from_dlpack(host.__dlpack__())
 
     # Paddle 3.3 loses 80 bytes with each capsule that it imports, whoever has made it; each round imports three.
+    # One array that is kept a round would be 20 MB; what the allocators keep for themselves varies by less than 2.
     host = np.zeros(1000)
-    assert growth(convert, 5000) < growth(only_paddle, 3 * 5000) + 1_000_000
+    assert growth(convert, 5000) < growth(only_paddle, 3 * 5000) + 4_000_000
 
 
 def test_wrong_gradient() -> None:
