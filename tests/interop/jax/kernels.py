@@ -61,6 +61,14 @@ def _vectors(p: wp.array(dtype=wp.vec3d), axis: wp.vec3d, s: F, q: wp.array(dtyp
     r[i] = wp.dot(q[i], p[i] + axis) + s * s
 
 
+@wp.kernel
+def _chained(x: wp.array(dtype=F), u: wp.array(dtype=F), y: wp.array(dtype=F), z: wp.array(dtype=F)):
+    i = wp.tid()
+    u[i] = F(1.5)
+    y[i] = u[i] * F(2.0)
+    z[i] = y[i] * x[i]
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel as a function of JAX, its reference, and arguments. Both return a tuple of arrays."""
@@ -101,6 +109,10 @@ def _vectors_reference(p: Any, axis: Any, s: Any) -> Any:
     return q, jnp.sum(q * (p + axis), -1) + s * s
 
 
+def _chained_reference(x: Any) -> Any:
+    return jnp.full_like(x, 1.5), jnp.full_like(x, 3.0), 3.0 * x
+
+
 def cases() -> dict[str, Case]:
     """All cases; to be called with 64 bits enabled."""
     x = jnp.array([0.3, -1.2, 0.7, 1.9, -0.4])
@@ -115,7 +127,8 @@ def cases() -> dict[str, Case]:
         "polynomial": Case(_polynomial, _polynomial_reference, (x, 6), {}),
         "columns": Case(_columns, lambda m, v: (m @ (v * v),), (matrix, points[1]), {"launch_dims": 2}),
         "vectors": Case(_vectors, _vectors_reference, (points, jnp.array([0.2, 0.9, -0.5]), s), {"num_outputs": 2}),
+        "chained": Case(_chained, _chained_reference, (x,), {"num_outputs": 3}),
     }
 
 
-NAMES = ("neighbours", "weighted", "update", "polynomial", "columns", "vectors")
+NAMES = ("neighbours", "weighted", "update", "polynomial", "columns", "vectors", "chained")

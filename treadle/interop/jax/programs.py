@@ -221,9 +221,10 @@ def _derive(program: Program) -> Derivative:
             f"kernel {kernel.key}: a derivative of its gradient is not supported, since it reads in a loop what "
             "it has written to an array"
         )
-    adjoint = _compile_adjoint(program, frozenset())
-    scratch = program.rereads.intersection(adjoint.facts["needed"])
-    if scratch:
+    scratch: frozenset[str] = frozenset()
+    adjoint = _compile_adjoint(program, scratch)
+    while more := program.rereads.intersection(adjoint.facts["needed"]) - scratch:
+        scratch |= more
         adjoint = _compile_adjoint(program, scratch)
     facts = adjoint.facts
     if facts["reads_log"]:
