@@ -131,8 +131,10 @@ class Tape:
         record = LaunchRecord(binding, extents, inputs, outputs, request, None, {}, metadata=metadata)
         if request.active:
             known = self._sharing.known
-            for label in request.active:
-                argument, written = arrays[label], label in compiled.written
+            for label, argument in arrays.items():  # in the order of the parameters, for messages
+                if label not in request.active:
+                    continue
+                written = label in compiled.written
                 if known.get(id(argument), -1) < written:
                     self._sharing.enter(argument, written, compiled.kernel.name, label)
             self._prepare_adjoint(record)
