@@ -59,6 +59,8 @@ class Routine:
     """The name of the last parameter, if it has a default."""
     is_smooth: bool = False
     """Whether it has no kinks and no arrays, so that its own gradient can be asked for."""
+    is_single: bool = False
+    """Whether it may write any element of its arrays, so that only a kernel of one thread can call it."""
 
     @property
     def has_effects(self) -> bool:
@@ -71,7 +73,8 @@ class Context:
 
     ``lanes``: the names of its thread indices. ``arrays`` are parameters, ``rows`` variables that stand for a row of
     one. ``loops`` are around the place that is being written, which then runs ``times`` times; ``cost`` is the sum of
-    that over all statements. ``is_smooth``: nothing with a kink may be written.
+    that over all statements. ``is_smooth``: nothing with a kink may be written. ``is_single``: there is one thread,
+    which owns everything. ``favour``: what there is to be more of, ``memory`` or ``control``.
     """
 
     is_kernel: bool
@@ -84,6 +87,8 @@ class Context:
     times: int = 1
     cost: int = 0
     is_smooth: bool = False
+    is_single: bool = False
+    favour: str = ""
 
     @contextmanager
     def scope(self) -> Iterator[None]:

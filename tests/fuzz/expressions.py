@@ -316,6 +316,8 @@ class Expressions:
             return self.c.pick(uses)
         lanes = len(self.context.lanes)
         content = TALLY if element == "I" else ""
+        if self.context.is_single:
+            return self.new_array(element, self.c.pick((("N",), ("D",), ("N", "M"))), OWN, "all", content)
         if lanes == 0:
             return None
         if lanes == 2:
@@ -343,8 +345,8 @@ class Expressions:
         return ", ".join(self.index_below(extent, use, axis) for axis, extent in enumerate(use.shape))
 
     def own_place(self, use: ArrayUse) -> str:
-        if use.map == "any":
-            return self.index_below("M", use, 0)
+        if use.map == "all":
+            return ", ".join(self.index_below(extent, use, axis) for axis, extent in enumerate(use.shape))
         first = self.context.lanes[0]
         if use.map == "both":
             return f"{first}, {self.context.lanes[1]}"
@@ -387,7 +389,7 @@ class Expressions:
         return self.call_of(self.c.pick(found), depth) if found else None
 
     def callable_here(self, function: Routine) -> bool:
-        if self.context.is_smooth and not function.is_smooth:
+        if (self.context.is_smooth and not function.is_smooth) or (function.is_single and not self.context.is_single):
             return False
         return function.lanes in (0, len(self.context.lanes)) and self.context.times * function.cost <= 300
 

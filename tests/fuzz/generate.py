@@ -88,7 +88,8 @@ class Generator(Statements):
         gives = [self.c.pick(types) for _ in range(few)]
         if self.c.chance(35):
             gives = ["T"] * few
-        self.context = Context(False, ["i", "j"][:lanes], gives)
+        single = lanes == 0 and self.c.chance(25)
+        self.context = Context(False, ["i", "j"][:lanes], gives, is_single=single, favour=self.favour())
         self.add_lanes(lanes)
         parameters = [(lane, "int") for lane in self.context.lanes]
         for type_ in takes:
@@ -107,7 +108,8 @@ class Generator(Statements):
         parameters += [(use.name, annotation(use)) for use in self.context.arrays]
         self.program.functions.append(Function("@wp.func", name, parameters, body))
         cost = self.context.cost + 2
-        self.routines.append(Routine(name, takes, gives, lanes, list(self.context.arrays), cost, optional))
+        arrays = list(self.context.arrays)
+        self.routines.append(Routine(name, takes, gives, lanes, arrays, cost, optional, is_single=single))
 
     def make_smooth_function(self) -> None:
         """A function whose own gradient can be asked for, by ``wp.grad``."""
@@ -136,6 +138,9 @@ class Generator(Statements):
             self.program.functions.append(function)
         self.routines.append(Routine(name, custom.takes, ["T"], 0, [], 2, is_smooth=True))
 
+    def favour(self) -> str:
+        return self.c.weighted(((50, ""), (30, "memory"), (20, "control")))
+
     def add_lanes(self, lanes: int) -> None:
         for lane, below in zip(self.context.lanes, ("N", "M")):
             self.context.variables.append(Variable(lane, "I", mutable=False, below=below))
@@ -143,7 +148,8 @@ class Generator(Statements):
     def make_kernel(self) -> None:
         name = self.new_name("k")
         lanes = self.c.weighted(((75, 1), (25, 2)))
-        self.context = Context(True, ["i", "j"][:lanes])
+        single = lanes == 1 and self.c.chance(25)
+        self.context = Context(True, ["i", "j"][:lanes], is_single=single, favour=self.favour())
         self.add_lanes(lanes)
         scalars = self.c.weighted(((50, 1), (20, 2), (30, 0)))
         numbers = [self.new_name("n") for _ in range(scalars)]
@@ -169,7 +175,9 @@ class Generator(Statements):
             parameters.insert(0, ("q", bundle))
             body = [rename(statement, bundled) for statement in body]
         self.program.functions.append(Function("@wp.kernel", name, parameters, body))
-        self.kernels.append(Kernel(name, len(self.context.lanes), rest, len(numbers), bundle, bundled))
+        self.kernels.append(
+            Kernel(name, len(self.context.lanes), rest, len(numbers), bundle, bundled, self.context.is_single)
+        )
 
     def final_write(self) -> list[Statement]:
         """What makes the variables of a kernel matter: a write of a sum of some of them."""

@@ -31,7 +31,11 @@ Members = Sequence[tuple[str, str]]
 
 @dataclass
 class Kernel:
-    """A generated kernel: ``scalars`` are the names of its int parameters, ``members`` arrays that come in a struct."""
+    """A generated kernel.
+
+    ``scalars``: how many int parameters it has. ``bundled``: the arrays that come in the struct ``bundle``.
+    ``is_single``: one thread runs it, so that its arrays may overlap in any way.
+    """
 
     name: str
     lanes: int
@@ -39,6 +43,7 @@ class Kernel:
     scalars: int
     bundle: str = ""
     bundled: list[ArrayUse] = field(default_factory=list)
+    is_single: bool = False
 
 
 @dataclass
@@ -94,7 +99,7 @@ class HostProgram:
     def launch(self, kernel: Kernel) -> list[Statement]:
         chosen: list[tuple[ArrayUse, Reference]] = []
         for use in [*kernel.bundled, *kernel.arrays]:
-            chosen.append((use, self.argument(use, chosen)))
+            chosen.append((use, self.argument(use, [] if kernel.is_single else chosen)))
         texts = {use.name: reference.text for use, reference in chosen}
         arguments = [texts[use.name] for use in kernel.arrays]
         before: list[Statement] = []
@@ -105,6 +110,7 @@ class HostProgram:
         n = self.sizes["N"]
         first = self.c.weighted(((84, n), (14, n - 1), (2, 0)))
         dim = str(first) if kernel.lanes == 1 else f"({first}, {self.sizes['M']})"
+        dim = "1" if kernel.is_single else dim
         cut = len(arguments) - kernel.scalars
         inputs = f"inputs=[{', '.join(arguments)}]"
         if self.c.chance(20) and cut and not kernel.scalars:

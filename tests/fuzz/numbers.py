@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 CLOSE = 1.0e-7
 """Operands of a comparison that differ by less make the run unmeasurable: it may decide either way."""
@@ -45,64 +45,85 @@ def current_trace() -> Trace:
     return trace
 
 
-class Real:
+class _Pair:
+    """A value and a derivative, with the operators that differentiate."""
+
+    __slots__ = ("value", "slope")
+
+    constants: ClassVar[tuple[type, ...]]
+    """The types of operands whose derivative is zero."""
+
+    def __init__(self, value: Any, slope: Any = 0.0) -> None:
+        self.value = value
+        self.slope = slope
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.value}, {self.slope})"
+
+    def __add__(self, other: Any) -> Any:
+        kind = type(self)
+        if type(other) is kind:
+            return kind(self.value + other.value, self.slope + other.slope)
+        return kind(self.value + other, self.slope) if isinstance(other, kind.constants) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        kind = type(self)
+        if type(other) is kind:
+            return kind(self.value - other.value, self.slope - other.slope)
+        return kind(self.value - other, self.slope) if isinstance(other, kind.constants) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        kind = type(self)
+        return kind(other - self.value, -self.slope) if isinstance(other, kind.constants) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        kind = type(self)
+        if type(other) is kind:
+            return kind(self.value * other.value, self.slope * other.value + self.value * other.slope)
+        return kind(self.value * other, self.slope * other) if isinstance(other, kind.constants) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        kind = type(self)
+        if type(other) is kind:
+            quotient = self.value / other.value
+            return kind(quotient, (self.slope - quotient * other.slope) / other.value)
+        return kind(self.value / other, self.slope / other) if isinstance(other, kind.constants) else NotImplemented
+
+    def __rtruediv__(self, other: Any) -> Any:
+        kind = type(self)
+        if not isinstance(other, kind.constants):
+            return NotImplemented
+        quotient = other / self.value
+        return kind(quotient, -quotient * self.slope / self.value)
+
+    def __pow__(self, other: Any) -> Any:
+        return power(self, other)
+
+    def __neg__(self) -> Any:
+        return type(self)(-self.value, -self.slope)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return absolute(self)
+
+
+class Real(_Pair):
     """A float and its derivative along a direction. ``is_constant``: the program spells it out."""
 
-    __slots__ = ("value", "slope", "is_constant")
+    __slots__ = ("is_constant",)
+
+    constants = (int, float)
 
     def __init__(self, value: float, slope: float = 0.0, is_constant: bool = False) -> None:
         self.value = value
         self.slope = slope
         self.is_constant = is_constant
-
-    def __repr__(self) -> str:
-        return f"Real({self.value}, {self.slope})"
-
-    def __add__(self, other: Any) -> Any:
-        if type(other) is Real:
-            return Real(self.value + other.value, self.slope + other.slope)
-        return Real(self.value + other, self.slope) if _is_number(other) else NotImplemented
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        if type(other) is Real:
-            return Real(self.value - other.value, self.slope - other.slope)
-        return Real(self.value - other, self.slope) if _is_number(other) else NotImplemented
-
-    def __rsub__(self, other: Any) -> Any:
-        return Real(other - self.value, -self.slope) if _is_number(other) else NotImplemented
-
-    def __mul__(self, other: Any) -> Any:
-        if type(other) is Real:
-            return Real(self.value * other.value, self.slope * other.value + self.value * other.slope)
-        return Real(self.value * other, self.slope * other) if _is_number(other) else NotImplemented
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        if type(other) is Real:
-            quotient = self.value / other.value
-            return Real(quotient, (self.slope - quotient * other.slope) / other.value)
-        return Real(self.value / other, self.slope / other) if _is_number(other) else NotImplemented
-
-    def __rtruediv__(self, other: Any) -> Any:
-        if not _is_number(other):
-            return NotImplemented
-        quotient = other / self.value
-        return Real(quotient, -quotient * self.slope / self.value)
-
-    def __pow__(self, other: Any) -> Any:
-        return power(self, other)
-
-    def __neg__(self) -> Real:
-        return Real(-self.value, -self.slope)
-
-    def __pos__(self) -> Real:
-        return self
-
-    def __abs__(self) -> Any:
-        return absolute(self)
 
     def __int__(self) -> int:
         whole = int(self.value)
@@ -132,10 +153,6 @@ class Real:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _is_number(other: Any) -> bool:
-    return isinstance(other, (int, float))
-
-
 def is_exact(x: Any) -> bool:
     """Whether a number has no rounding error."""
     return x.is_constant if type(x) is Real else True
@@ -149,46 +166,76 @@ def slope_of(x: Any) -> float:
     return x.slope if type(x) is Real else 0.0
 
 
-def _smooth(function: Callable[[float], float], derivative: Callable[[float, float], float]) -> Callable[[Any], Any]:
+class Partial(_Pair):
+    """A number, and its derivative by one argument of a function whose gradient the program asks for; both ``Real``.
+
+    It has no comparisons: only smooth functions are differentiated like this.
+    """
+
+    __slots__ = ()
+
+    constants = (int, float, Real)
+
+
+def partial_derivative(function: Callable[..., Any], arguments: Sequence[Any], k: int) -> Any:
+    """The derivative of a smooth function by its argument number ``k``."""
+    result = function(*arguments[:k], Partial(arguments[k], 1.0), *arguments[k + 1 :])
+    return result.slope if type(result) is Partial else 0.0
+
+
+def _smooth(function: Callable[[float], float], derivative: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """A function of one number from its value and its derivative; the derivative is given argument and value."""
 
     def apply(x: Any) -> Any:
-        if type(x) is not Real:
+        if not isinstance(x, _Pair):
             return function(float(x))
-        y = function(x.value)
-        return Real(y, derivative(x.value, y) * x.slope) if x.slope else Real(y)
+        y = apply(x.value)
+        return type(x)(y, derivative(x.value, y) * x.slope)
 
     return apply
 
 
-sin = _smooth(math.sin, lambda x, y: math.cos(x))
-cos = _smooth(math.cos, lambda x, y: -math.sin(x))
-tan = _smooth(math.tan, lambda x, y: 1.0 + y * y)
+sin: Callable[[Any], Any] = _smooth(math.sin, lambda x, y: cos(x))
+cos: Callable[[Any], Any] = _smooth(math.cos, lambda x, y: -sin(x))
 tanh = _smooth(math.tanh, lambda x, y: 1.0 - y * y)
-sinh = _smooth(math.sinh, lambda x, y: math.cosh(x))
-cosh = _smooth(math.cosh, lambda x, y: math.sinh(x))
 exp = _smooth(math.exp, lambda x, y: y)
 log = _smooth(math.log, lambda x, y: 1.0 / x)
-log2 = _smooth(math.log2, lambda x, y: 1.0 / (x * math.log(2.0)))
 sqrt = _smooth(math.sqrt, lambda x, y: 0.5 / y)
-asin = _smooth(math.asin, lambda x, y: 1.0 / math.sqrt(1.0 - x * x))
-acos = _smooth(math.acos, lambda x, y: -1.0 / math.sqrt(1.0 - x * x))
+asin = _smooth(math.asin, lambda x, y: 1.0 / sqrt(1.0 - x * x))
 atan = _smooth(math.atan, lambda x, y: 1.0 / (1.0 + x * x))
-erf = _smooth(math.erf, lambda x, y: 2.0 / math.sqrt(math.pi) * math.exp(-x * x))
+erf = _smooth(math.erf, lambda x, y: 2.0 / math.sqrt(math.pi) * exp(-x * x))
+
+
+def _by_kind(function: Callable[[Any, Any, Any, Any, Any], Any], a: Any, b: Any) -> Any:
+    """Apply a rule, which is given a type of pair and two values with their derivatives."""
+    kind = Partial if Partial in (type(a), type(b)) else Real
+    split = [(x.value, x.slope) if type(x) is kind else (x, 0.0) for x in (a, b)]
+    return function(kind, *split[0], *split[1])
 
 
 def power(x: Any, y: Any) -> Any:
-    a, b = value_of(x), value_of(y)
-    result = math.pow(a, b)
-    slope = b * math.pow(a, b - 1.0) * slope_of(x) if slope_of(x) else 0.0
-    if slope_of(y):
-        slope += result * math.log(a) * slope_of(y)
-    return Real(result, slope)
+    """``x ** y``; where the exponent is constant the base may be negative."""
+    if not isinstance(x, _Pair) and not isinstance(y, _Pair):
+        return math.pow(x, y)
+
+    def rule(kind: Any, a: Any, a_slope: Any, b: Any, b_slope: Any) -> Any:
+        result = power(a, b)
+        slope = b * power(a, b - 1.0) * a_slope
+        if kind is type(y) and not (type(b_slope) is float and b_slope == 0.0):
+            slope = slope + result * log(a) * b_slope
+        return kind(result, slope)
+
+    return _by_kind(rule, x, y)
 
 
 def atan2(y: Any, x: Any) -> Any:
-    a, b = value_of(y), value_of(x)
-    return Real(math.atan2(a, b), (slope_of(y) * b - slope_of(x) * a) / (a * a + b * b))
+    if not isinstance(x, _Pair) and not isinstance(y, _Pair):
+        return math.atan2(y, x)
+
+    def rule(kind: Any, a: Any, a_slope: Any, b: Any, b_slope: Any) -> Any:
+        return kind(atan2(a, b), (a_slope * b - b_slope * a) / (a * a + b * b))
+
+    return _by_kind(rule, y, x)
 
 
 def absolute(x: Any) -> Any:
@@ -217,16 +264,6 @@ def maximum(x: Any, y: Any) -> Any:
 
 def clamp(x: Any, low: Any, high: Any) -> Any:
     return minimum(maximum(x, low), high)
-
-
-def sign(x: Any) -> Any:
-    return -1.0 if x < 0.0 else 1.0
-
-
-def floor(x: Any) -> Any:
-    if type(x) is not Real:
-        return math.floor(x)
-    return float(trace.decide(x.value, float(round(x.value)), math.floor(x.value)))
 
 
 def lerp(a: Any, b: Any, t: Any) -> Any:

@@ -200,10 +200,11 @@ class Language(SimpleNamespace):
     func_replay = func_grad
 
     def grad(self, function: Any) -> Callable[..., tuple[Any, ...]]:
-        """The partial derivatives of a smooth function, by differences of sixth order."""
+        """The derivatives of a smooth function by those of its arguments that are numbers."""
 
         def gradient(*arguments: Any) -> tuple[Any, ...]:
-            return tuple(_partial(function, arguments, k) for k in range(len(arguments)))
+            numbers = [isinstance(a, (int, float, num.Real)) for a in arguments]
+            return tuple(num.partial_derivative(function, arguments, k) if n else None for k, n in enumerate(numbers))
 
         return gradient
 
@@ -236,23 +237,7 @@ class Language(SimpleNamespace):
         return _exchange(array, rest, lambda old, value: value, "write")
 
 
-def _partial(function: Any, arguments: Sequence[Any], k: int) -> Any:
-    if not isinstance(arguments[k], (num.Real, float)):
-        return None
-
-    def value(distance: float) -> Any:
-        return function(*arguments[:k], arguments[k] + distance, *arguments[k + 1 :])
-
-    def half(distance: float) -> Any:
-        return value(distance) - value(-distance)
-
-    step = 3.0e-3
-    return (45.0 * half(step) - 9.0 * half(2.0 * step) + half(3.0 * step)) / (60.0 * step)
-
-
-_NUMBER_FUNCTIONS = (
-    "sin cos tan tanh sinh cosh exp log log2 sqrt asin acos atan atan2 erf clamp sign floor lerp smoothstep"
-).split()
+_NUMBER_FUNCTIONS = ("sin cos tanh exp log sqrt asin atan atan2 erf clamp lerp smoothstep").split()
 _COMPOSITE_FUNCTIONS = (
     "dot length length_sq normalize cw_mul cw_div cross outer transpose trace determinant diag get_diag"
 ).split()

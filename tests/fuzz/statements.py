@@ -43,25 +43,27 @@ class Statements(ArrayStatements):
         if self.context.is_smooth:
             smooth = ((16, self.declare), (22, self.update), (12, self.update_part), (8, self.for_loop))
             return self.c.weighted(smooth)()
+        memory = 3 if self.context.favour == "memory" else 1
+        control = 3 if self.context.favour == "control" else 1
         options: list[tuple[int, Callable[[], list[Statement]]]] = [
             (16, self.declare),
             (22, self.update),
             (12, self.update_part),
-            (22, self.write_array),
+            (22 * memory, self.write_array),
             (8, self.call_statement),
             (6, self.accumulate_shared),
             (3, self.swap),
             (4, self.local_array),
-            (4, self.row),
-            (10, lambda: self.branch(exits)),
+            (4 * memory, self.row),
+            (3 * memory, self.swap_arrays),
+            (10 * control, lambda: self.branch(exits)),
         ]
         if nested:
-            options.append((4, self.for_each))
-            options += [(12, self.for_loop), (7, self.while_loop)]
+            options += [(4, self.for_each), (12 * control, self.for_loop), (7 * control, self.while_loop)]
         if exits:
-            options.append((10, lambda: self.exit(exits)))
+            options.append((10 * control, lambda: self.exit(exits)))
         if self.context.loops or self.context.gives or self.c.chance(20):
-            options.append((3, self.early_return))
+            options.append((3 * control, self.early_return))
         return self.c.weighted(options)()
 
     # Control flow.

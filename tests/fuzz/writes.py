@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.context import ADD, COUNTER, MAX, MIN, OWN, READ, SLOT, ArrayUse, Variable
+from tests.fuzz.context import ADD, COUNTER, MAX, MIN, OWN, READ, SLOT, ArrayUse, Shape, Variable
 from tests.fuzz.expressions import LENGTHS, LOCAL
 from tests.fuzz.program import Compound, Statement
 from tests.fuzz.variables import VariableStatements
@@ -20,18 +20,41 @@ class ArrayStatements(VariableStatements):
         return [f"{name} = wp.zeros(shape={LOCAL}, dtype=T)"]
 
     def row(self) -> list[Statement]:
-        """Declare a variable that stands for a row of an array."""
-        rows = [use for use in self.context.arrays if use.shape == ("N", "M")]
-        rows = [use for use in rows if (use.mode, use.map) in ((READ, ""), (OWN, "row"))]
-        if not rows:
+        """Declare a variable that stands for a row of an array, for another part of it, or for all of it."""
+        known = [use for use in self.context.arrays if use.mode in (READ, OWN) and not use.content]
+        if not known:
             return self.declare_as("T")
-        use = self.c.pick(rows)
+        use = self.c.pick(known)
+        index, shape, map_ = self.part_of_array(use)
         name = self.new_name("a")
-        if use.mode == READ:
-            self.context.rows.append(ArrayUse(name, use.element, ("M",), READ))
-            return [f"{name} = {use.name}[{self.index_below('N', use, 0)}]"]
-        self.context.rows.append(ArrayUse(name, use.element, ("M",), OWN, "any"))
-        return [f"{name} = {use.name}[{self.context.lanes[0]}]"]
+        self.context.rows.append(ArrayUse(name, use.element, shape, use.mode, map_))
+        return [f"{name} = {use.name}{index}"]
+
+    def part_of_array(self, use: ArrayUse) -> tuple[str, Shape, str]:
+        """The index of a view, its shape, and which elements of it the thread owns."""
+        if use.map == "row":
+            return self.c.pick(((f"[{self.context.lanes[0]}]", ("M",), "all"), ("", use.shape, "row")))
+        if use.map not in ("", "all"):
+            return "", use.shape, use.map
+        options: tuple[tuple[str, Shape], ...]
+        if len(use.shape) == 1:
+            options = (("", use.shape), ("[0:2]", ("2",)), ("[1:]", ("1",)))
+        else:
+            row = f"[{self.index_below('N', use, 0)}]"
+            options = ((row, ("M",)), ("", use.shape), ("[0:2, 1]", ("2",)), (f"{row[:-1]}, 0:2]", ("2",)))
+        index, shape = self.c.pick(options)
+        return index, shape, use.map
+
+    def swap_arrays(self) -> list[Statement]:
+        """Let two variables that stand for arrays change places, or one stand for what another stands for."""
+        rows = self.context.rows
+        pairs = [(a, b) for a in rows for b in rows if a.name != b.name and a.fits(b)]
+        if not pairs:
+            return self.row()
+        a, b = self.c.pick(pairs)
+        if self.c.chance(60):
+            return [f"{a.name}, {b.name} = {b.name}, {a.name}"]
+        return [Compound(f"if {self.condition(1)}:", [f"{a.name} = {b.name}"])]
 
     def write_array(self) -> list[Statement]:
         """Write an element that the thread owns, or a part of it."""
