@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.fuzz.choices import Choices
-from tests.fuzz.context import INDEX, LIMIT, OWN, PERMUTATION, READ, TALLY, ArrayUse, Context, Routine, Shape
+from tests.fuzz.context import ADD, INDEX, LIMIT, OWN, PERMUTATION, READ, TALLY, ArrayUse, Context, Routine, Shape
 
 LENGTHS = {"V2": 2, "V3": 3, "V4": 4, "V40": 40}
 SHAPES = {"M22": (2, 2), "M23": (2, 3), "M32": (3, 2), "M33": (3, 3)}
@@ -330,7 +330,7 @@ class Expressions:
         uses = [use for use in self.context.arrays if use.mode == mode]
         if uses and not self.c.chance(20):
             return self.c.pick(uses)
-        element = self.c.pick(("T", "T", "V2", "V3")) if mode == "add" else "T"
+        element = self.c.pick(("T", "T", "V2", "V3", "M22", *self.structs)) if mode == ADD else "T"
         return self.new_array(element, self.c.pick((("N",), ("1",), ("N", "M"))), mode)
 
     def new_array(self, element: str, shape: Shape, mode: str, map_: str = "", content: str = "") -> ArrayUse:

@@ -16,7 +16,7 @@ class VariableStatements(Expressions):
             (3, "M23"),
             *((8, name) for name in self.structs),
         ))  # fmt: skip
-        return self.declare_as(type_)
+        return self.declare_as("T" if type_ == "B" and self.context.is_smooth else type_)
 
     def declare_as(self, type_: str) -> list[Statement]:
         value = self.value_to_assign(type_)

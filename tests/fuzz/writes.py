@@ -103,15 +103,15 @@ class ArrayStatements(VariableStatements):
         mode = self.c.weighted(((70, ADD), (8, MIN), (8, MAX)))
         use = self.shared(mode)
         place = self.place(use)
-        value = self.value_to_assign(use.element)
-        if mode == ADD:
-            form = self.c.pick(_SUMS)
-            if use.element in LENGTHS and self.c.chance(30):
-                component, value = self.component_index(use.element), self.value_to_assign("T")
-                form = "{u}[{p}]" + component + self.c.pick((" += {v}", " -= {v}"))
-        else:
-            form = f"wp.atomic_{mode}({{u}}, {{p}}, {{v}})"
-        return [form.format(u=use.name, p=place, v=value)]
+        if mode != ADD:
+            return [f"wp.atomic_{mode}({use.name}, {place}, {self.value_to_assign('T')})"]
+        if use.element in self.structs or (use.element != "T" and self.c.chance(30)):
+            part, type_ = self.part_of(f"{use.name}[{place}]", use.element)
+            if type_ in self.structs:
+                return self.declare()
+            operator = "+=" if type_ == "I" else self.c.pick(("+=", "-="))
+            return [f"{part} {operator} {self.value_to_assign(type_)}"]
+        return [self.c.pick(_SUMS).format(u=use.name, p=place, v=self.value_to_assign(use.element))]
 
     def take_slot(self) -> list[Statement]:
         counters = [use for use in self.context.arrays if use.content == COUNTER]
