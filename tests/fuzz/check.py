@@ -24,7 +24,11 @@ LARGEST = 1.0e5
 """Programs with values or derivatives beyond this are not measured."""
 
 
-REFUSED = ("a variable stands for one of the arrays", "on an array to which the kernel also writes in another way")
+REFUSED = (
+    "a variable stands for one of the arrays",
+    "on an array to which the kernel also writes in another way",
+    "also writes to that memory as",
+)
 """What errors say that refuse a gradient which Treadle does not claim to have."""
 
 

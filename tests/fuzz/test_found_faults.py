@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 import treadle as wp
 
@@ -106,3 +107,21 @@ def test_value_stored_again_was_read_from_memory_that_the_kernel_wrote() -> None
         wp.launch(store_what_was_read_back, dim=2, inputs=[x, y, z])
 
     gradients_agree(run, [0.7, 1.2], [0.4, 0.5], [0.9, 1.1])
+
+
+@wp.kernel
+def smallest_or_sum(x: wp.array(dtype=T), y: wp.array(dtype=T), z: wp.array(dtype=T)):
+    i = wp.tid()
+    if x[i] > 0.5:
+        wp.atomic_min(y, 0, x[i])
+    else:
+        z[0] = x[i]
+
+
+def test_memory_with_an_atomic_minimum_is_also_written_as_another_parameter() -> None:
+    x = wp.array([0.7, 0.2], dtype=T, requires_grad=True)
+    y = wp.array([0.9], dtype=T, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(smallest_or_sum, dim=2, inputs=[x, y, y])
+    with pytest.raises(wp.DerivativeError, match="minimum or maximum in y .* writes to that memory as z"):
+        tape.backward(grads={y: wp.full_like(y, 1.0, requires_grad=False)})

@@ -6,12 +6,13 @@ Binding of arguments is in ``binding``, compilation in ``compiler``, running in 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Optional
 
+from treadle.ad import DerivativeError
 from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
 from treadle.runtime import capturing
@@ -265,6 +266,8 @@ def adjoint_call(
     """
     compiled = binding.compiled
     executable = compiled.adjoint_executable(request)
+    if needed_after := compiled.adjoint(request).needed_after:
+        _check_extrema(binding, needed_after)
     values = list(binding.values)
     for label in compiled.array_labels:
         if label in request.active:
@@ -273,6 +276,22 @@ def adjoint_call(
         if label in request.retained:
             values += retained[label]._descriptor
     return executable, values
+
+
+def _check_extrema(binding: Binding, labels: Collection[str]) -> None:
+    """What arrays hold after the launch shows which value won an atomic minimum or maximum: refuse other writes there.
+
+    Raises:
+        DerivativeError: another parameter to which the kernel writes is the same memory.
+    """
+    arrays, written = binding.arrays, binding.compiled.written
+    for label in sorted(labels):
+        for other in sorted(written):
+            if other != label and overlaps(arrays[label], arrays[other]):
+                raise DerivativeError(
+                    f"kernel {binding.compiled.kernel.name}: the gradient of the atomic minimum or maximum in {label} is "
+                    f"not supported, since the kernel also writes to that memory as {other}"
+                )
 
 
 class Command:
