@@ -33,6 +33,8 @@ def _compile_error(factory: Any, *mentioned: str, arguments: Any = None) -> str:
         wp.launch(factory(), dim=4, inputs=[out] if arguments is None else arguments)
     text = str(caught.value)
     assert _place(factory) in text, text
+    # The frames of the compiler do not push the text out of sight.
+    assert caught.traceback[-1].path.name == "binding.py"
     for part in mentioned:
         assert part in text, f"{part!r} is not in: {text}"
     return text

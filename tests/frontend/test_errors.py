@@ -457,6 +457,20 @@ def test_a_source_that_cannot_be_read() -> None:
         frontend.build_function(wp.func(lambda x: x), [wp.float32])
 
 
+def test_async_functions_are_refused() -> None:
+    @wp.kernel
+    async def k(x: wp.array(dtype=float)):
+        x[0] = 1.0
+
+    @wp.kernel
+    async def generator(x: wp.array(dtype=float)):
+        yield x[0]
+
+    for kernel in (k, generator):
+        with pytest.raises(SourceError, match=f"{kernel.name} is async, which kernels and functions cannot be"):
+            build(kernel)
+
+
 def test_the_wrong_number_of_types() -> None:
     with pytest.raises(TypeMismatchError, match="has 1 parameters, got 0 types"):
         build(another, [])

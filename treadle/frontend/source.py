@@ -93,6 +93,8 @@ def _read(python: python_types.FunctionType) -> Source:
     place = f"{code.co_filename}:{code.co_firstlineno}"
     if code.co_name == "<lambda>":
         raise SourceError("a lambda cannot be compiled; write a function with def", place)
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise SourceError(f"{python.__name__} is async, which kernels and functions cannot be; write def", place)
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, python.__globals__)
     first = code.co_firstlineno

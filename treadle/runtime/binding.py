@@ -6,6 +6,7 @@ run by then.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any, Optional
 import numpy as np
 
 from treadle.errors import ArrayError, LaunchError
+from treadle.language.errors import CompileError
 from treadle.runtime.array import array
 from treadle.runtime.compiler import CompiledKernel, Variant
 from treadle.types import bool_, generics
@@ -157,9 +159,24 @@ def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
         flags = iter(contiguous)
         all_flags = tuple(p.dtype is not None and next(flags) for p in plan.parameters)
         types = tuple(p.annotation for p in plan.parameters)
-        compiled = plan.variants[key] = CompiledKernel(kernel, Variant(types, all_flags, launch_ndim))
+        compiled = plan.variants[key] = _compiled(kernel, Variant(types, all_flags, launch_ndim))
     refuse_read_only(compiled, arrays)
     return Binding(compiled, values, arrays, plan.positions)
+
+
+def _compiled(kernel: Any, variant: Variant) -> CompiledKernel:
+    """A variant of a kernel, compiled.
+
+    Raises:
+        CompileError: it cannot be. Its text has the user's line, which the frames of the compiler would push out of
+            sight, so they are kept in Python's development mode (``python -X dev``) only.
+    """
+    try:
+        return CompiledKernel(kernel, variant)
+    except CompileError as error:
+        if not sys.flags.dev_mode:
+            error = error.with_traceback(None)
+        raise error from None
 
 
 def _taken(kernel: Any, parameter: _Parameter, argument: Any) -> list[Any]:
@@ -193,7 +210,7 @@ def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], launch_ndim
     compiled = plan.variants.get(key)
     if compiled is None or compiled.is_stale():
         variant = Variant(tuple(types), tuple(contiguous), launch_ndim)
-        compiled = plan.variants[key] = CompiledKernel(kernel, variant)
+        compiled = plan.variants[key] = _compiled(kernel, variant)
     binding.compiled = compiled
     refuse_read_only(compiled, binding.arrays)
     return binding

@@ -289,8 +289,8 @@ def _check_extrema(binding: Binding, labels: Collection[str]) -> None:
         for other in sorted(written):
             if other != label and overlaps(arrays[label], arrays[other]):
                 raise DerivativeError(
-                    f"kernel {binding.compiled.kernel.name}: the gradient of the atomic minimum or maximum in {label} is "
-                    f"not supported, since the kernel also writes to that memory as {other}"
+                    f"kernel {binding.compiled.kernel.name}: the gradient of the atomic minimum or maximum in {label} "
+                    f"is not supported, since the kernel also writes to that memory as {other}"
                 )
 
 
