@@ -69,10 +69,6 @@ from treadle.language import overload as overload
 from treadle.language import set_module_options as set_module_options
 from treadle.language import static as static
 from treadle.runtime.array import array as array
-from treadle.runtime.array import array1d as array1d
-from treadle.runtime.array import array2d as array2d
-from treadle.runtime.array import array3d as array3d
-from treadle.runtime.array import array4d as array4d
 from treadle.runtime.copying import copy as copy
 from treadle.runtime.creation import clone as clone
 from treadle.runtime.creation import empty as empty
@@ -97,6 +93,10 @@ from treadle.runtime.device import is_device_available as is_device_available
 from treadle.runtime.device import set_device as set_device
 from treadle.runtime.device import synchronize as synchronize
 from treadle.runtime.device import synchronize_device as synchronize_device
+from treadle.runtime.dimensions import array1d as array1d
+from treadle.runtime.dimensions import array2d as array2d
+from treadle.runtime.dimensions import array3d as array3d
+from treadle.runtime.dimensions import array4d as array4d
 from treadle.runtime.graphs import Graph as Graph
 from treadle.runtime.graphs import ScopedCapture as ScopedCapture
 from treadle.runtime.graphs import capture_begin as capture_begin

@@ -10,7 +10,7 @@ import pytest
 
 from treadle import types as wp
 from treadle.errors import ArrayError
-from treadle.runtime.array import array, array1d, array2d, array3d, array4d
+from treadle.runtime.array import array
 from treadle.runtime.creation import (
     empty,
     empty_like,
@@ -22,6 +22,7 @@ from treadle.runtime.creation import (
     zeros,
     zeros_like,
 )
+from treadle.runtime.dimensions import array1d, array2d, array3d, array4d
 
 NUMPY_SCALARS = [scalar for scalar in wp.SCALARS if scalar is not wp.bfloat16]
 COMPOSITES = [wp.vec3, wp.vec2d, wp.vec4ub, wp.mat22, wp.matrix((2, 3), wp.int16), wp.quat, wp.transformd, wp.vec3h]

@@ -1,8 +1,9 @@
 """The array: typed elements in memory, with a shape, strides and maybe a gradient.
 
-Also what ``array`` means in annotations. How user data is converted is in ``hostdata``, single
-elements in ``elements``, copies between arrays in ``copying``; making arrays of zeros and the like
-is in ``creation``.
+Also what ``array`` means in annotations. Where elements lie is in ``strided`` and ``layouts``, other views than
+slices in ``views``, the exchange with NumPy and others in ``protocols``. How user data is converted is in
+``hostdata``, single elements in ``elements``, copies between arrays in ``copying``; making arrays of zeros and the
+like is in ``creation``.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from treadle.errors import ArrayError
-from treadle.runtime import capturing, copying, dlpack, elements, hostdata, members, memory, shapes
-from treadle.runtime.device import CPU, Device, DeviceLike, get_device
+from treadle.runtime import capturing, copying, elements, hostdata, layouts, members, memory, shapes
+from treadle.runtime.device import DeviceLike, get_device
 from treadle.runtime.elements import Host
 from treadle.runtime.memory import Allocation
+from treadle.runtime.protocols import HostProtocols
 from treadle.runtime.recording import active
 from treadle.runtime.shapes import Extents
-from treadle.types import ArrayType, CompositeMeta, StructMeta, bfloat16, bfloat16_values
-
-__all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
+from treadle.runtime.strided import fill_slots
+from treadle.runtime.views import Views
+from treadle.types import ArrayType, CompositeMeta, StructMeta
 
 # The arguments that make ``array(...)`` an array; without any of them it is an annotation.
 _CONTENT = ("data", "shape", "ptr", "length")
@@ -43,7 +45,7 @@ class ArrayMeta(type):
         return ArrayType(*dtype) if isinstance(dtype, tuple) else ArrayType(dtype)
 
 
-class array(metaclass=ArrayMeta):
+class array(Views, HostProtocols, metaclass=ArrayMeta):
     """Elements of one type in memory, in one to four dimensions.
 
     Attributes: ``dtype``; ``shape``; ``strides``, in bytes; ``ndim``; ``size``, the number of elements;
@@ -56,42 +58,7 @@ class array(metaclass=ArrayMeta):
     Arrays compare by identity, so that they can be keys.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_derived",
-        "_extent",
-        "_grad",
-        "_requires_grad",
-        "_source",
-        "_words",
-        "allocation",
-        "device",
-        "dtype",
-        "is_contiguous",
-        "ndim",
-        "ptr",
-        "retain_grad",
-        "shape",
-        "size",
-        "strides",
-    )
-
-    dtype: Any
-    shape: Extents
-    strides: Extents
-    ndim: int
-    size: int
-    ptr: int
-    device: Device
-    _extent: tuple[int, int] | None
-    is_contiguous: bool
-    retain_grad: bool
-    allocation: Allocation
-    _grad: array | None  # its own gradient
-    _requires_grad: bool
-    _source: tuple[array, Callable[[array], array]] | None  # of a view: its base, and the same view of another array
-    _derived: tuple[array, array] | None  # of a view: the base's gradient and the view of it
-    _words: tuple[int, ...] | None  # the descriptor, when it was asked for
+    __slots__ = ()
 
     def __init__(
         self,
@@ -134,9 +101,9 @@ class array(metaclass=ArrayMeta):
         elif dtype is Any:
             raise ArrayError("an array without data needs a dtype")
         elif ptr is not None:
-            _from_pointer(self, ptr, dtype, extents, strides, capacity, deleter)
+            fill_slots(self, *layouts.around_pointer(ptr, dtype, extents, strides, capacity, deleter))
         else:
-            _fill_slots(self, *new_layout(dtype, extents))
+            fill_slots(self, *layouts.new_layout(dtype, extents))
         if ndim is not None and ndim != self.ndim:
             raise ArrayError(f"the data has {self.ndim} dimension(s), not {ndim}: its shape is {self.shape}")
         self.retain_grad = retain_grad
@@ -150,45 +117,6 @@ class array(metaclass=ArrayMeta):
         """The array that None stands for as an argument: no elements, and the address 0."""
         return make(_NOTHING, 0, dtype, (0,) * ndim, (0,) * ndim, True)
 
-    # -- Layout
-
-    @property
-    def capacity(self) -> int:
-        """The bytes of memory from the first element to the end of the allocation."""
-        return self.allocation.nbytes - (self.ptr - self.allocation.address)
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that all elements take together."""
-        return self.size * elements.layout(self.dtype).size
-
-    @property
-    def extent(self) -> tuple[int, int]:
-        """The addresses ``(first, one past last)`` of the bytes that the array can touch."""
-        known: tuple[int, int] | None = self._extent
-        if known is None:
-            known = shapes.byte_range(self.ptr, self.shape, self.strides, elements.layout(self.dtype).size)
-            self._extent = known
-        return known
-
-    @property
-    def readonly(self) -> bool:
-        """Whether the memory must not be written."""
-        return self.allocation.readonly
-
-    @property
-    def pinned(self) -> bool:
-        """Whether the memory is page-locked for a CUDA device."""
-        return False
-
-    @property
-    def _descriptor(self) -> tuple[int, ...]:
-        """What a launch passes: ``(ptr, *shape, *strides)``."""
-        known = self._words
-        if known is None:
-            known = self._words = (self.ptr, *self.shape, *self.strides)
-        return known
-
     # -- Gradient
 
     @property
@@ -197,7 +125,7 @@ class array(metaclass=ArrayMeta):
 
         That of a view is the same view of the base's gradient, also when that is made later.
         """
-        own = self._grad
+        own: array | None = self._grad
         if own is not None or self._source is None:
             return own
         base, derive = self._source
@@ -206,7 +134,8 @@ class array(metaclass=ArrayMeta):
             return None
         if self._derived is None or self._derived[0] is not gradient:
             self._derived = (gradient, derive(gradient))
-        return self._derived[1]
+        derived: array = self._derived[1]
+        return derived
 
     @grad.setter
     def grad(self, gradient: array | None) -> None:
@@ -253,22 +182,6 @@ class array(metaclass=ArrayMeta):
 
     # -- Views
 
-    def _view(
-        self,
-        ptr: int,
-        dtype: Any,
-        shape: Extents,
-        strides: Extents,
-        derive: Callable[[array], array] | None,
-    ) -> array:
-        """A view of this array; ``derive`` makes the same view of the gradient (None: without gradient)."""
-        strides, contiguous = shapes.canonical_strides(shape, strides, elements.layout(dtype).size)
-        result = make(self.allocation, ptr, dtype, shape, strides, contiguous)
-        if derive is not None:
-            result._source = (self, derive)
-        result.retain_grad = self.retain_grad
-        return result
-
     def __getitem__(self, index: Any) -> Any:
         parts = shapes.expand_index(index, self.ndim)
         if any(is_index_array(part) for part in parts):
@@ -309,76 +222,6 @@ class array(metaclass=ArrayMeta):
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(self.shape[0]))
-
-    def reshape(self, shape: Any) -> array:
-        """A view with another shape; one extent may be -1. Raises ValueError if the array is not contiguous."""
-        extents = shapes.resolve_reshape(shape, self.size)
-        if not self.is_contiguous:
-            raise ArrayError("an array that is not contiguous cannot be reshaped: call contiguous() first")
-        strides = shapes.contiguous_strides(extents, elements.layout(self.dtype).size)
-        return self._view(self.ptr, self.dtype, extents, strides, lambda base: base.reshape(extents))
-
-    def flatten(self) -> array:
-        """A one-dimensional view. Raises ValueError if the array is not contiguous."""
-        return self if self.ndim == 1 else self.reshape(self.size)
-
-    def view(self, dtype: Any) -> array:
-        """A view of the same memory as elements of another type of the same size. Raises ValueError for another size.
-
-        It has a gradient only if the two types are made of the same scalars.
-        """
-        dtype = elements.concrete_dtype(dtype)
-        old, new = elements.layout(self.dtype), elements.layout(dtype)
-        if new.size != old.size:
-            raise ArrayError(f"cannot view {self.dtype!r} of {old.size} bytes as {dtype!r} of {new.size} bytes")
-        derive = (lambda base: base.view(dtype)) if new.scalar is old.scalar and new.scalar is not None else None
-        return self._view(self.ptr, dtype, self.shape, self.strides, derive)
-
-    def components(self) -> array:
-        """A one-dimensional view of the scalars of a contiguous array of vectors or matrices.
-
-        Raises ValueError if the array is not contiguous, TypeError if it is one of structs.
-        """
-        layout = elements.layout(self.dtype)
-        if layout.scalar is None:
-            raise ArrayError("the members of structs cannot be viewed as one array of scalars")
-        if not self.is_contiguous:
-            raise ArrayError("an array that is not contiguous cannot be viewed as scalars: call contiguous() first")
-        count = (self.size * math.prod(layout.shape),)
-        return self._view(self.ptr, layout.scalar, count, (layout.scalar.size,), lambda base: base.components())
-
-    def view_as_components(self, dtype: Any) -> array:
-        """A view of an array of scalars as vectors or matrices: the last dimensions become components.
-
-        The array itself if it has the dtype already. Raises ArrayError if the dimensions do not fit or are not
-        contiguous.
-        """
-        dtype = elements.concrete_dtype(dtype)
-        if self.dtype is dtype:
-            return self
-        layout = elements.layout(dtype)
-        ndim = self.ndim - len(layout.shape)
-        if self.dtype is not layout.scalar or ndim < 1 or self.shape[ndim:] != layout.shape:
-            raise ArrayError(f"an array of {self.dtype!r} of shape {self.shape} cannot be viewed as one of {dtype!r}")
-        if self.size and shapes.canonical_strides(layout.shape, self.strides[ndim:], layout.dtype.itemsize)[1] is False:
-            raise ArrayError(f"the components of {dtype!r} are not contiguous in memory: call contiguous() first")
-        return self._view(
-            self.ptr, dtype, self.shape[:ndim], self.strides[:ndim], lambda base: base.view_as_components(dtype)
-        )
-
-    def transpose(self, axes: Any = None) -> array:
-        """A view with dimensions in another order; reversed if ``axes`` is None. Raises ValueError for wrong axes."""
-        order = tuple(reversed(range(self.ndim))) if axes is None else tuple(int(axis) % self.ndim for axis in axes)
-        if sorted(order) != list(range(self.ndim)):
-            raise ArrayError(f"the axes of an array with {self.ndim} dimension(s) cannot be permuted to {axes}")
-        shape = tuple(self.shape[axis] for axis in order)
-        strides = tuple(self.strides[axis] for axis in order)
-        return self._view(self.ptr, self.dtype, shape, strides, lambda base: base.transpose(order))
-
-    @property
-    def T(self) -> array:
-        """The view with the dimensions in reversed order."""
-        return self.transpose()
 
     def contiguous(self) -> array:
         """The array itself if it is contiguous, else a contiguous copy, which is recorded on a tape."""
@@ -446,89 +289,7 @@ class array(metaclass=ArrayMeta):
         if active.recorder is not None:
             active.recorder.mark_init(self)
 
-    # -- NumPy and Python
-
-    def host(self) -> Host:
-        """A NumPy view of the memory. Like ``numpy()``, but bfloat16 is always its bits."""
-        layout = elements.layout(self.dtype)
-        return self.allocation.view(self.ptr, self.shape + layout.shape, self.strides + layout.strides, layout.dtype)
-
-    def numpy(self) -> Host:
-        """A NumPy array that shares the memory, and keeps it alive.
-
-        The components of vectors and matrices are trailing dimensions; structs are records. bfloat16 is that of
-        the package ml_dtypes, or, if that is not installed, the bits as uint16.
-        """
-        host = self.host()
-        if elements.layout(self.dtype).scalar is bfloat16 and elements.ml_bfloat16() is not None:
-            return host.view(elements.ml_bfloat16())
-        return host
-
-    def list(self) -> list[Any]:
-        """All elements in C order, as numbers, vectors, structs, …"""
-        host = self.host()
-        values = elements.list_from_raw(self.dtype, host, self.ndim)
-        if isinstance(self.dtype, StructMeta) and members.paths(self.dtype):
-            for record, value in zip(host.ravel(), values):
-                members.load(self.allocation, self.dtype, record, value)
-        return values
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        """NumPy's array protocol. It cannot express structs and bfloat16: for them NumPy uses ``__array__``."""
-        return self._interface("__array_interface__")
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The same protocol for the memory of CUDA devices; arrays on the CPU do not have it."""
-        if not self.device.is_cuda:
-            raise AttributeError("an array on the CPU has no __cuda_array_interface__; use __array_interface__")
-        return self._interface("__cuda_array_interface__")
-
-    def _interface(self, name: str) -> dict[str, Any]:
-        layout = elements.layout(self.dtype)
-        if layout.typestr is None:
-            raise AttributeError(f"arrays of {self.dtype!r} have no {name}")
-        return {
-            "data": (self.ptr, self.readonly),
-            "shape": self.shape + layout.shape,
-            "strides": None if self.is_contiguous else self.strides + layout.strides,
-            "typestr": layout.typestr,
-            "version": 3,
-        }
-
-    def __dlpack__(
-        self, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
-    ) -> Any:
-        """The DLPack protocol: a capsule. Raises ExportError (a BufferError) for what cannot be shared as asked."""
-        return dlpack.export(self, stream, max_version, dl_device, copy)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return dlpack.CPU_DEVICE
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Host:
-        host = self.numpy()
-        if dtype is not None and host.dtype != dtype:
-            if copy is False:
-                raise ArrayError(f"cannot convert an array of {self.dtype!r} to {np.dtype(dtype)} without a copy")
-            return host.astype(dtype)
-        return host.copy() if copy else host
-
-    def __str__(self) -> str:
-        return str(self._printable())
-
-    def __repr__(self) -> str:
-        text = np.array2string(self._printable(), separator=", ", prefix="array(")
-        return f"array({text}, shape={self.shape}, dtype={self.dtype!r})"
-
-    def _printable(self) -> Host:
-        brain = elements.layout(self.dtype).scalar is bfloat16
-        return bfloat16_values(self.host()) if brain else self.host()
-
     # -- Copying and pickling
-
-    def __copy__(self) -> array:
-        return self._view(self.ptr, self.dtype, self.shape, self.strides, lambda base: base)
 
     def __deepcopy__(self, memo: Any) -> array:
         result = clone(self)
@@ -553,40 +314,9 @@ def make(allocation: Allocation, ptr: int, dtype: Any, shape: Extents, strides: 
 
     ``dtype`` is a language type; ``strides`` come from ``shapes.canonical_strides``, as does ``contiguous``.
     """
-    self: array = _new(array)
-    _fill_slots(self, allocation, ptr, dtype, shape, strides, contiguous)
+    self: array = object.__new__(array)
+    fill_slots(self, allocation, ptr, dtype, shape, strides, contiguous)
     return self
-
-
-_new = object.__new__
-
-
-def _fill_slots(
-    self: array, allocation: Allocation, ptr: int, dtype: Any, shape: Extents, strides: Extents, contiguous: bool
-) -> None:
-    self.allocation = allocation
-    self.ptr = ptr
-    self.dtype = dtype
-    self.shape = shape
-    self.strides = strides
-    self.ndim = len(shape)
-    self.size = shape[0] if len(shape) == 1 else math.prod(shape)
-    self.is_contiguous = contiguous
-    self.device = CPU
-    self.retain_grad = False
-    self._requires_grad = False
-    self._grad = None
-    self._source = None
-    self._derived = None
-    self._words = None
-    self._extent = None
-
-
-def new_layout(dtype: Any, shape: Extents, zero: bool = False) -> tuple[Allocation, int, Any, Extents, Extents, bool]:
-    """The arguments of ``make`` for a contiguous array in new memory."""
-    size = elements.layout(dtype).size
-    allocation = memory.allocate(size * math.prod(shape), zero)
-    return allocation, allocation.address, dtype, shape, shapes.contiguous_strides(shape, size), True
 
 
 def wrap_host(host: Host, dtype: Any, owner: Any = None) -> array:
@@ -595,16 +325,7 @@ def wrap_host(host: Host, dtype: Any, owner: Any = None) -> array:
     Trailing dimensions are the components of a composite dtype. ``owner`` is kept alive in place of ``host``.
     Raises ValueError if the components are not contiguous.
     """
-    layout = elements.layout(dtype)
-    ndim = host.ndim - len(layout.shape)
-    shape, strides = host.shape[:ndim], host.strides[:ndim]
-    if not _components_contiguous(host, layout):
-        raise ArrayError(f"the components of {dtype!r} are not contiguous in memory")
-    if not 1 <= ndim <= shapes.MAX_NDIM:
-        raise ArrayError(f"arrays have 1 to {shapes.MAX_NDIM} dimensions, not {ndim}: shape {shape}")
-    strides, contiguous = shapes.canonical_strides(shape, strides, layout.size)
-    address, readonly = host.__array_interface__["data"]
-    return wrap_pointer(address, dtype, shape, strides, contiguous, host if owner is None else owner, readonly)
+    return make(*layouts.around_host(host, dtype, owner))
 
 
 def wrap_pointer(
@@ -617,13 +338,7 @@ def wrap_pointer(
     readonly: bool = False,
 ) -> array:
     """An array of known layout in memory that ``owner`` keeps alive; as ``make``, without checks."""
-    size = elements.layout(dtype).size
-    if contiguous:
-        allocation = Allocation(ptr, size * math.prod(shape), owner, readonly)
-    else:
-        first, end = shapes.byte_range(ptr, shape, strides, size)
-        allocation = Allocation(first, end - first, owner, readonly)
-    return make(allocation, ptr, dtype, shape, strides, contiguous)
+    return make(*layouts.around(ptr, dtype, shape, strides, contiguous, owner, readonly))
 
 
 def _from_data(self: array, data: Any, dtype: Any, extents: Extents | None, copy: bool) -> None:
@@ -636,29 +351,15 @@ def _from_data(self: array, data: Any, dtype: Any, extents: Extents | None, copy
             count = host.size // math.prod(layout.shape)
             raise ArrayError(f"data of {count} elements cannot be an array of shape {extents}") from None
     shape = shapes.normalize_shape(host.shape[: host.ndim - len(layout.shape)])
-    copied = copy or not host.flags.aligned or not _components_contiguous(host, layout)
+    copied = copy or not host.flags.aligned or not layouts.components_contiguous(host, layout)
     if copied:
-        _fill_slots(self, *new_layout(dtype, shape))
+        fill_slots(self, *layouts.new_layout(dtype, shape))
         self.host()[...] = host
     else:
-        shared = wrap_host(host, dtype)
-        _fill_slots(self, shared.allocation, shared.ptr, dtype, shape, shared.strides, shared.is_contiguous)
+        fill_slots(self, *layouts.around_host(host, dtype))
     _keep_members(self, data)
     if capturing.active.capture is not None and copied:
         capturing.repeat(partial(np.copyto, self.host(), self.host().copy()))
-
-
-def _components_contiguous(host: Host, layout: elements.ElementLayout) -> bool:
-    """Whether the trailing dimensions lie in memory as the components of one element do."""
-    count = len(layout.shape)
-    return (
-        host.size == 0
-        or count == 0
-        or all(
-            extent == 1 or have == want
-            for extent, have, want in zip(layout.shape, host.strides[-count:], layout.strides)
-        )
-    )
 
 
 def _keep_members(self: array, data: Any) -> None:
@@ -670,27 +371,6 @@ def _keep_members(self: array, data: Any) -> None:
         return
     records = self.host().reshape(-1)
     hostdata.for_each_struct(data, lambda k, value: members.store(self.allocation, self.dtype, records[k], value))
-
-
-def _from_pointer(
-    self: array,
-    ptr: int,
-    dtype: Any,
-    extents: Extents,
-    strides: Any,
-    capacity: int | None,
-    deleter: Callable[[int, int], Any] | None,
-) -> None:
-    size = elements.layout(dtype).size
-    steps = shapes.contiguous_strides(extents, size) if strides is None else tuple(int(step) for step in strides)
-    if len(steps) != len(extents):
-        raise ArrayError(f"the shape {extents} and the strides {steps} have different lengths")
-    steps, contiguous = shapes.canonical_strides(extents, steps, size)
-    first, end = shapes.byte_range(ptr, extents, steps, size)
-    if capacity is not None and end - ptr > capacity:
-        raise ArrayError(f"the shape {extents} needs {end - ptr} bytes, more than the capacity of {capacity}")
-    allocation = memory.foreign(first, max(end - first, capacity or 0), None, deleter)
-    _fill_slots(self, allocation, ptr, dtype, extents, steps, contiguous)
 
 
 def is_index_array(part: Any) -> bool:
@@ -722,7 +402,7 @@ def clone(src: array, device: DeviceLike = None, requires_grad: bool | None = No
     It requires a gradient if ``src`` does, or as ``requires_grad`` says; without one it is detached.
     """
     get_device(device)
-    result = make(*new_layout(src.dtype, src.shape))
+    result = make(*layouts.new_layout(src.dtype, src.shape))
     result.requires_grad = src.requires_grad if requires_grad is None else requires_grad
     copying.copy(result, src)
     return result
@@ -730,48 +410,9 @@ def clone(src: array, device: DeviceLike = None, requires_grad: bool | None = No
 
 def _restore(dtype: Any, ndim: int, host: Host, gradient: Host | None, retain_grad: bool) -> array:
     """The array that ``__reduce__`` took apart."""
-    result = make(*new_layout(dtype, host.shape[:ndim]))
+    result = make(*layouts.new_layout(dtype, host.shape[:ndim]))
     result.host()[...] = host
     result.retain_grad = retain_grad
     if gradient is not None:
         result.grad = _restore(dtype, ndim, gradient, None, False)
     return result
-
-
-class _DimensionMeta(type):
-    """Makes a class stand for arrays of a certain number of dimensions."""
-
-    ndim: int
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return array(*args, **{**kwargs, "ndim": cls.ndim})
-
-    def __getitem__(cls, dtype: Any) -> Any:
-        return ArrayType(dtype, cls.ndim)
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, array) and instance.ndim == cls.ndim
-
-
-class array1d(metaclass=_DimensionMeta):
-    """``array`` with ``ndim=1``."""
-
-    ndim = 1
-
-
-class array2d(metaclass=_DimensionMeta):
-    """``array`` with ``ndim=2``."""
-
-    ndim = 2
-
-
-class array3d(metaclass=_DimensionMeta):
-    """``array`` with ``ndim=3``."""
-
-    ndim = 3
-
-
-class array4d(metaclass=_DimensionMeta):
-    """``array`` with ``ndim=4``."""
-
-    ndim = 4

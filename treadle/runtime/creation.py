@@ -9,8 +9,9 @@ import numpy as np
 
 from treadle.errors import ArrayError
 from treadle.runtime import capturing, elements, hostdata
-from treadle.runtime.array import array, clone, make, new_layout, wrap_host
+from treadle.runtime.array import array, clone, make, wrap_host
 from treadle.runtime.device import DeviceLike, get_device
+from treadle.runtime.layouts import new_layout
 from treadle.runtime.shapes import normalize_shape
 from treadle.types import float32, matrix, type_of, vector
 

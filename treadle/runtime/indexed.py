@@ -10,9 +10,10 @@ import numpy as np
 
 from treadle.errors import ArrayError
 from treadle.runtime import capturing, copying, elements
-from treadle.runtime.array import array, is_data, is_index_array, make, new_layout
+from treadle.runtime.array import array, is_data, is_index_array, make
 from treadle.runtime.device import Device
 from treadle.runtime.elements import Host
+from treadle.runtime.layouts import new_layout
 from treadle.runtime.memory import Allocation
 from treadle.runtime.recording import active
 from treadle.runtime.shapes import Extents, expand_index

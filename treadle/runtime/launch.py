@@ -16,12 +16,13 @@ from treadle.ad import DerivativeError
 from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
 from treadle.runtime import capturing
-from treadle.runtime.array import array, make, new_layout
+from treadle.runtime.array import array, make
 from treadle.runtime.binding import MAX_EXTENT, Binding, as_array, bind, launch_extents, leaf_label
 from treadle.runtime.compiler import Executable, Request
 from treadle.runtime.copying import transfer
 from treadle.runtime.device import get_device
 from treadle.runtime.execution import padded, run, run_packed
+from treadle.runtime.layouts import new_layout
 from treadle.runtime.recording import active
 from treadle.types.arrays import array_type
 from treadle.types.indexed import indexed_elements
