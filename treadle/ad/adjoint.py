@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Optional
 
-from treadle.ad.companions import RETAINED_LABEL, carried_over, with_companions
+from treadle.ad.companions import RETAINED_LABEL, Companions, carried_over, with_companions
 from treadle.ad.conditions import with_plain_conditions
 from treadle.ad.errors import DerivativeError
 from treadle.ad.log import with_logs
@@ -46,8 +46,10 @@ def adjoint_kernel(
     """
     function = with_plain_conditions(function, loads=bool(unrepeatable))
     paired, companions, _ = with_companions(function, active, contiguous)
-    paired, keepers, mapping = with_companions(paired, retained, contiguous, RETAINED_LABEL)
-    companions = carried_over(companions, mapping)
+    keepers: Companions = {}
+    if retained:
+        paired, keepers, mapping = with_companions(paired, retained, contiguous, RETAINED_LABEL)
+        companions = carried_over(companions, mapping)
     paired, logs, mapping = with_logs(paired, frozenset(unrepeatable), frozenset(repeated))
     companions, keepers = carried_over(companions, mapping), carried_over(keepers, mapping)
     adjoint = Function(f"{function.name}_adjoint", Block(), True, list(paired.labels))
@@ -88,11 +90,14 @@ def adjoint_function(function: Function, numbers: Optional[Iterator[int]] = None
 def check_available(adjoint: Function) -> None:
     """Refuse an adjoint that, after dead code is gone, still needs a value it cannot have.
 
+    That is one that is ``unavailable``, or the gradient of an array that has none and so stands for nothing, where
+    it is not known at compile time that nothing happens to it.
+
     Raises:
         DerivativeError: with the reason and the user's line.
     """
     for op in adjoint.body.walk():
-        if op.name == "unavailable":
+        if op.name in ("unavailable", "null_array") and "reason" in op.attributes:
             raise DerivativeError(op.attributes["reason"], op.location)
 
 

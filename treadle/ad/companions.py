@@ -2,27 +2,39 @@
 
 The companion of a parameter is a new parameter; a view, slice or choice of arrays has the same
 view, slice or choice of companions. Afterwards the derivative transform finds the gradient of an
-array like any other value.
+array like any other value. Where a gradient exists and cannot be reached, the companion is a value
+that must not be used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from enum import Enum, auto
 from typing import Optional
 
-from treadle.ad.errors import DerivativeError
 from treadle.ir.builder import Builder
-from treadle.ir.core import Block, Function, Op, Value
-from treadle.ir.structure import CONTROL_FLOW
+from treadle.ir.core import Block, Function, Location, Op, Value
+from treadle.passes.access import Flow
 from treadle.passes.clone import Cloner
-from treadle.types.storage import ArrayRef, StorageType
+from treadle.types.storage import ArrayRef
 
 ADJOINT_LABEL = "adj:"
 RETAINED_LABEL = "retained:"
 
 Companions = dict[Value, Optional[Value]]
-"""From array handles to the handles of their gradients."""
+"""From every array handle to the handle of its gradient, or None: the array has no gradient."""
+
+_IN_MEMORY = "the gradient of an array that is a member of a struct in an array is not supported"
+_FROM_CALL = (
+    "the gradient of an array that a function returns is not supported, if the function has a derivative of its own"
+)
+_MIXED = {
+    ADJOINT_LABEL: "a variable stands for an array with a gradient or for one without, depending on values at run "
+    "time: give all of these arrays requires_grad=True; in place of None, pass an array without elements",
+    RETAINED_LABEL: "a variable stands for an array with retain_grad=True or for one without, depending on values at "
+    "run time: give it to all of these arrays or to none",
+}
 
 
 def with_companions(
@@ -31,19 +43,20 @@ def with_companions(
     """A copy of ``function`` with a companion parameter for each array parameter labelled in ``active``.
 
     ``contiguous``: whether the companion of a contiguous array is contiguous; else none is.
-    Returns it together with the map from array handles to companions, and the map from the values of
-    the function to those of the copy. Handles without a companion (inactive arrays) are not in the
-    first. Handles that come out of memory, from a struct in an array, map to None there: they may
-    have a gradient, but it cannot be reached.
+    Returns it together with the map from all its array handles to companions, and the map from the values of
+    the function to those of the copy. The companion of a handle whose gradient cannot be reached is the result of the
+    op ``unavailable``.
     """
     copy = Function(function.name, Block(), function.is_kernel, list(function.labels), function.custom)
     mapping = {old: copy.body.add_parameter(old.type, old.name) for old in function.parameters}
-    pairing = _Pairing(Builder(copy.body), mapping)
-    for label, parameter in zip(function.labels, list(copy.parameters)):
-        if isinstance(parameter.type, ArrayRef) and label in active:
-            type_ = parameter.type if contiguous else replace(parameter.type, contiguous=False)
-            pairing.companions[parameter] = copy.body.add_parameter(type_, f"adj_{parameter.name}")
-            copy.labels.append(prefix + label)
+    pairing = _Pairing(Builder(copy.body), mapping, _Kinds(function, active, prefix), contiguous)
+    for label, old in zip(function.labels, function.parameters):
+        if isinstance(old.type, ArrayRef):
+            parameter, companion = mapping[old], None
+            if label in active:
+                companion = copy.body.add_parameter(pairing.type_of(parameter), f"adj_{parameter.name}")
+                copy.labels.append(prefix + label)
+            pairing.companions[parameter] = companion
     copy.body.yields = pairing.block_body(function.body)
     return copy, pairing.companions, mapping
 
@@ -59,105 +72,205 @@ def carried_over(companions: Companions, mapping: dict[Value, Value]) -> Compani
     }
 
 
+class _Kind(Enum):
+    """What the array behind a handle can be: without elements, or with or without a gradient that can be reached."""
+
+    NULL = auto()
+    INACTIVE = auto()
+    ACTIVE = auto()
+    IN_MEMORY = auto()
+    FROM_CALL = auto()
+
+
+_WITHOUT_GRADIENT = frozenset((_Kind.NULL, _Kind.INACTIVE))
+
+
+class _Kinds:
+    """Says of the handles of a function what they can refer to, before any companion is made.
+
+    It must be known beforehand for the handles that a loop carries, which come from the loop's own body.
+    """
+
+    def __init__(self, function: Function, active: Collection[str], prefix: str) -> None:
+        self._flow = Flow()
+        self._flow.block(function.body)
+        self._labels = dict(zip(function.parameters, function.labels))
+        self._active = active
+        self._mixed = _MIXED[prefix]
+        self._known: dict[Value, frozenset[_Kind]] = {}
+        self.records: dict[int, list[Value]] = {}
+        """For each group of frames, what a ``restore`` yields."""
+        for op in function.body.walk():
+            if op.name == "restore":
+                self.records[op.attributes["slot_group"]] = op.results
+
+    def of(self, handle: Value) -> frozenset[_Kind]:
+        """All that the handle can refer to."""
+        found = self._known.get(handle)
+        if found is None:
+            roots = (v for v in self._flow.origins(handle) if self._is_root(v))
+            found = self._known[handle] = frozenset(kind for root in roots for kind in self._of_root(root))
+        return found
+
+    def is_paired(self, handle: Value) -> bool:
+        """Whether the handle has a companion, perhaps one that must not be used."""
+        return not self.of(handle) <= _WITHOUT_GRADIENT
+
+    def obstacle(self, handle: Value) -> Optional[str]:
+        """Why the companion of a handle cannot be made; None if it can."""
+        kinds = self.of(handle)
+        if kinds <= _WITHOUT_GRADIENT:
+            return None
+        if _Kind.INACTIVE in kinds:
+            return self._mixed
+        if _Kind.IN_MEMORY in kinds:
+            return _IN_MEMORY
+        return _FROM_CALL if _Kind.FROM_CALL in kinds else None
+
+    def _is_root(self, handle: Value) -> bool:
+        return not self._flow.sources.get(handle) or (isinstance(handle.owner, Op) and handle.owner.name == "call")
+
+    def _of_root(self, root: Value) -> Collection[_Kind]:
+        if root in self._labels:
+            return (_Kind.ACTIVE if self._labels[root] in self._active else _Kind.INACTIVE,)
+        if isinstance(root.owner, Op) and root.owner.name == "load":
+            return (_Kind.IN_MEMORY if self._active else _Kind.INACTIVE,)
+        if isinstance(root.owner, Op) and root.owner.name == "call":
+            paired = any(self.is_paired(v) for v in root.owner.operands if isinstance(v.type, ArrayRef))
+            return (_Kind.FROM_CALL if paired else _Kind.INACTIVE,)
+        return (_Kind.NULL,)
+
+
 class _Pairing(Cloner):
     """A cloner that makes the companion of each array handle right after the handle."""
 
-    __slots__ = ("companions",)
+    __slots__ = ("companions", "contiguous", "kinds")
 
-    def __init__(self, builder: Builder, mapping: dict[Value, Value]) -> None:
+    def __init__(self, builder: Builder, mapping: dict[Value, Value], kinds: _Kinds, contiguous: bool) -> None:
         super().__init__(builder, mapping)
         self.companions: Companions = {}
+        self.kinds = kinds
+        self.contiguous = contiguous
+
+    def type_of(self, handle: Value) -> ArrayRef:
+        """The type of the companion of a handle."""
+        assert isinstance(handle.type, ArrayRef)
+        return handle.type if self.contiguous else replace(handle.type, contiguous=False)
 
     def op(self, op: Op) -> list[Value]:
-        if op.name in ("for", "while") and any(isinstance(r.type, ArrayRef) for r in op.results):
+        if op.name == "save" and op.attributes["slot_group"] in self.kinds.records:
+            return self._save(op)
+        if not any(isinstance(r.type, ArrayRef) for r in op.results):
+            return super().op(op)
+        if op.name in ("for", "while"):
             return self._loop(op)
+        if op.name == "restore":
+            return self._restore(op)
         results = super().op(op)
         if op.name == "if":
             self._pair_branches(op, results)
-        elif op.name not in CONTROL_FLOW:
-            for result in results:
-                if isinstance(result.type, ArrayRef) and result not in self.companions:
-                    self._pair(op, result)
+        else:
+            for old, new in zip(op.results, results):
+                if isinstance(old.type, ArrayRef) and new not in self.companions:
+                    self.companions[new] = self._pair(op, old, new)
         return results
 
+    def _is_carried(self, handle: Value) -> bool:
+        """Whether a value is a handle whose companion goes along with it."""
+        return isinstance(handle.type, ArrayRef) and self.kinds.is_paired(handle) and not self.kinds.obstacle(handle)
+
     def _companion(self, handle: Value) -> Value:
+        """The companion of a handle of the copy, as an operand; nothing for a handle that refers to nothing."""
         companion = self.companions[handle]
-        assert companion is not None
-        return companion
+        return self.builder.zero(self.type_of(handle)) if companion is None else companion
 
-    def _pair(self, op: Op, result: Value) -> None:
-        """The companion of a view, slice or select; a null array is its own."""
-        if op.name in ("view", "slice"):
-            base, *rest = self.values(op.operands)
-            if base in self.companions:
-                of_base = self.companions[base]
-                self.companions[result] = of_base and self.builder.emit(op.name, of_base, *rest, **op.attributes)
-        elif op.name == "select":
-            condition, *choices = self.values(op.operands)
-            if self._all_paired(op, choices):
-                self.companions[result] = self.builder.emit("select", condition, *map(self._companion, choices))
-        elif op.name == "null_array":
-            self.companions[result] = result
-        elif op.name == "load":
-            self.companions[result] = None
+    def _unavailable(self, handle: Value, reason: str, location: Optional[Location]) -> Value:
+        self.builder.location = location
+        return self.builder.emit("unavailable", type=self.type_of(handle), reason=reason)
 
-    def _all_paired(self, op: Op, choices: list[Value]) -> bool:
-        """Whether all these handles have companions; it must be all of them or none (null arrays aside)."""
-        missing = [c for c in choices if self.companions.get(c) is None]
-        real = [c for c in choices if self.companions.get(c) is not c]
-        if missing and len(missing) < len(real):
-            raise DerivativeError(
-                "a variable stands for an array with a gradient or for one without, depending on values at run time: "
-                "give all of these arrays requires_grad=True",
-                op.location,
-            )
-        return not missing
+    def _mark(self, old: list[Value], new: list[Value], location: Optional[Location]) -> None:
+        """The companions of handles that have none, or none that can be used."""
+        for handle, copy in zip(old, new):
+            if isinstance(handle.type, ArrayRef) and copy not in self.companions:
+                obstacle = self.kinds.obstacle(handle)
+                companion = None if obstacle is None else self._unavailable(copy, obstacle, location)
+                self.companions[copy] = companion
+
+    def _pair(self, op: Op, old: Value, new: Value) -> Optional[Value]:
+        """The companion of the result of an op without blocks."""
+        obstacle = self.kinds.obstacle(old)
+        if obstacle is not None:
+            return self._unavailable(new, obstacle, op.location)
+        if not self.kinds.is_paired(old):
+            return None
+        operands = self.values(op.operands)
+        if op.name == "select":
+            return self.builder.emit("select", operands[0], *map(self._companion, operands[1:]))
+        assert op.name in ("view", "slice"), op.name
+        return self.builder.emit(op.name, self._companion(operands[0]), *operands[1:], **op.attributes)
 
     def _pair_branches(self, op: Op, results: list[Value]) -> None:
-        new_op = results[0].owner if results else None
-        if not isinstance(new_op, Op):
-            return
-        blocks = new_op.blocks
-        for k, result in enumerate(list(results)):
-            if isinstance(result.type, ArrayRef):
-                choices = [block.yields[k] for block in blocks]
-                if self._all_paired(op, choices):
-                    for block, choice in zip(blocks, choices):
-                        block.yields.append(self._companion(choice))
-                    self.companions[result] = new_op.add_result(blocks[0].yields[-1].type)
+        for k, (old, new) in enumerate(zip(op.results, list(results))):
+            if self._is_carried(old):
+                new_op = new.owner
+                assert isinstance(new_op, Op)
+                for block in new_op.blocks:
+                    outer, self.builder.block = self.builder.block, block
+                    block.yields.append(self._companion(block.yields[k]))
+                    self.builder.block = outer
+                self.companions[new] = new_op.add_result(self.type_of(new))
+        self._mark(op.results, results, op.location)
 
     def _loop(self, op: Op) -> list[Value]:
         """A loop that carries array handles carries their companions as well."""
         carried_from = 1 if op.name == "for" else 0
-        initial = self.values(op.operands)
-        paired = [
-            k for k, v in enumerate(initial[carried_from:]) if isinstance(v.type, ArrayRef) and self.companions.get(v)
-        ]
-        operands = initial + [self._companion(initial[carried_from + k]) for k in paired]
+        paired = [k for k, r in enumerate(op.results) if self._is_carried(r)]
+        operands = self.values(op.operands)
+        operands += [self._companion(operands[carried_from + k]) for k in paired]
         self.builder.location = op.location
         new_op = self.builder.op(op.name, operands, [r.type for r in op.results], dict(op.attributes))
-        types = {k: self._companion(initial[carried_from + k]).type for k in paired}
         for k in paired:
-            self.companions[new_op.results[k]] = new_op.add_result(types[k])
-        for number, block in enumerate(op.blocks):
-            is_condition = number + 1 < len(op.blocks)
-            new_op.blocks.append(self._loop_block(block, paired, types, carried_from, is_condition))
-        self.mapping.update(zip(op.results, new_op.results))
-        return new_op.results[: len(op.results)]
+            self.companions[new_op.results[k]] = new_op.add_result(self.type_of(new_op.results[k]))
+        for block in op.blocks:
+            new_op.blocks.append(self._loop_block(block, paired, carried_from, block is op.blocks[-1]))
+        results = new_op.results[: len(op.results)]
+        self.mapping.update(zip(op.results, results))
+        self._mark(op.results, results, op.location)
+        return results
 
-    def _loop_block(
-        self, block: Block, paired: list[int], types: dict[int, StorageType], carried_from: int, is_condition: bool
-    ) -> Block:
+    def _loop_block(self, block: Block, paired: list[int], carried_from: int, is_body: bool) -> Block:
         copy = Block([p.type for p in block.parameters])
         self.mapping.update(zip(block.parameters, copy.parameters))
+        handles = list(copy.parameters)
         for k in paired:
-            parameter = copy.parameters[carried_from + k]
-            self.companions[parameter] = copy.add_parameter(types[k])
+            handle = handles[carried_from + k]
+            self.companions[handle] = copy.add_parameter(self.type_of(handle))
         outer, self.builder.block = self.builder.block, copy
+        self._mark(block.parameters, handles, block.ops[0].location if block.ops else None)
         copy.yields = self.block_body(block)
+        if is_body:
+            copy.yields += [self._companion(copy.yields[k]) for k in paired]
         self.builder.block = outer
-        if not is_condition:
-            for k in paired:
-                self._all_paired(block.ops[-1], [copy.parameters[carried_from + k], copy.yields[k]])
-                copy.yields.append(self._companion(copy.yields[k]))
         return copy
+
+    def _save(self, op: Op) -> list[Value]:
+        """What is saved with a handle is its companion, behind the rest of the record."""
+        kept = self.kinds.records[op.attributes["slot_group"]]
+        operands = self.values(op.operands)
+        extra = [self._companion(v) for v, restored in zip(operands[2:], kept) if self._is_carried(restored)]
+        self.builder.location = op.location
+        self.builder.op("save", [*operands, *extra], [], dict(op.attributes))
+        return []
+
+    def _restore(self, op: Op) -> list[Value]:
+        paired = [k for k, r in enumerate(op.results) if self._is_carried(r)]
+        types = [r.type for r in op.results]
+        types += [self.type_of(op.results[k]) for k in paired]
+        attributes = {**op.attributes, "types": tuple(types)}
+        self.builder.location = op.location
+        new_op = self.builder.op("restore", self.values(op.operands), types, attributes)
+        results = new_op.results[: len(op.results)]
+        self.companions.update(zip((results[k] for k in paired), new_op.results[len(op.results) :]))
+        self.mapping.update(zip(op.results, results))
+        self._mark(op.results, results, op.location)
+        return results

@@ -7,7 +7,7 @@ adjoint made from the function.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 from treadle.ad.errors import DerivativeError
 from treadle.ad.scope import Scope, SweepCloner
@@ -15,7 +15,7 @@ from treadle.ir.builder import Builder
 from treadle.ir.core import Block, CustomDerivative, Function, Op, Value
 from treadle.passes.clone import Cloner
 from treadle.passes.inline import inline
-from treadle.types.storage import ArrayRef
+from treadle.types.storage import Aggregate, ArrayRef
 
 if TYPE_CHECKING:
     from treadle.ad.transform import Adjoints, Transform
@@ -83,7 +83,8 @@ def sweep_native(transform: Transform, cloner: SweepCloner, op: Op) -> None:
 def reverse_native(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> None:
     """C++ without a derivative: refuse if one is asked for."""
     incoming = [adjoints.pop(r, None) for r in op.results]
-    if any(g is not None for g in incoming) or any(transform.companions.get(v) is not None for v in op.operands):
+    arrays = [v for v in op.operands if isinstance(v.type, ArrayRef)]
+    if any(g is not None for g in incoming) or any(transform.companions[v] is not None for v in arrays):
         raise DerivativeError("a gradient is asked for through a func_native that has no adj_snippet", op.location)
 
 
@@ -94,8 +95,7 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
     incoming = [adjoints.pop(r, None) for r in op.results]
     callee, custom = op.attributes["callee"], _custom(op)
     arrays = [v for v in op.operands if isinstance(v.type, ArrayRef)]
-    active = [transform.companions.get(v) is not None for v in arrays]
-    if all(g is None for g in incoming) and not any(active):
+    if all(g is None for g in incoming) and not any(transform.companions[v] is not None for v in arrays):
         return
     builder = transform.builder
     seeds = [
@@ -103,15 +103,48 @@ def reverse(transform: Transform, scope: Scope, op: Op, adjoints: Adjoints) -> N
         for r, g in zip(op.results, incoming)
         if differentiable(r.type)
     ]
-    # An array without gradient has a companion that refers to nothing, and what is added to it is lost.
-    companions = [
-        builder.zero(v.type) if companion is None else scope.recall(companion)
-        for v in arrays
-        for companion in (transform.companions.get(v),)
-    ]
+    companions = [_companion(transform, scope, v, callee) for v in arrays]
     gradient = reading_after(custom.gradient) if custom.gradient is not None else transform.adjoint_of(callee)
     wanted = [v for v in op.operands if differentiable(v.type)]
     operands = [*(scope.recall(v) for v in op.operands), *companions, *seeds]
     call = builder.op("call", operands, [v.type for v in wanted], {"callee": gradient})
-    for operand, contribution in zip(wanted, call.results):
+    contributions = call.results
+    if any(g is not None for g in incoming) and not _writes(callee):
+        contributions = _guarded(builder, seeds, contributions)
+    for operand, contribution in zip(wanted, contributions):
         transform.accumulate(adjoints, operand, converted(builder, contribution, adjoint_type(operand.type)))
+
+
+def _companion(transform: Transform, scope: Scope, handle: Value, callee: Function) -> Value:
+    """The gradient of an array that is given to a function; without one, an array to which additions are lost."""
+    companion = transform.companions[handle]
+    if companion is not None:
+        return scope.recall(companion)
+    reason = (
+        f"the derivative of function {callee.name} that was written by hand uses the gradient of an array that has "
+        "none here: give the array requires_grad=True (within wp.grad, arrays have no gradient), or leave the gradient "
+        "out of the derivative"
+    )
+    return transform.builder.op("null_array", (), (handle.type,), {"reason": reason}).result
+
+
+def _writes(function: Function) -> bool:
+    """Whether a function may write to memory, so that gradients come in for more than its results."""
+    return any(
+        op.name in ("store", "atomic", "native") or (op.name == "call" and _writes(op.attributes["callee"]))
+        for op in function.body.walk()
+    )
+
+
+def _guarded(builder: Builder, seeds: list[Value], contributions: list[Value]) -> list[Value]:
+    """Zero where all that comes in is zero: the results were discarded, and the user's formula may give NaN there."""
+    discarded: Optional[Value] = None
+    for seed in seeds:
+        size = builder.emit("abs", seed)
+        if isinstance(seed.type, Aggregate):
+            size = builder.emit("reduce_add", size)
+        is_zero = builder.emit("eq", size, builder.zero(size.type))
+        discarded = is_zero if discarded is None else builder.emit("and", discarded, is_zero)
+    if discarded is None:
+        return contributions
+    return [builder.emit("select", discarded, builder.zero(v.type), v) for v in contributions]

@@ -7,7 +7,7 @@ frame stays until the reverse sweep has passed the place where it was opened.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.ad.errors import DerivativeError
 from treadle.ad.scope import Scope, SweepCloner
@@ -24,14 +24,18 @@ class Records:
     def __init__(self, function: Function) -> None:
         self.types: dict[int, list[StorageType]] = {}
         self.last_group = 0
+        self._written: dict[int, set[Any]] = {}
         for op in function.body.walk():
             group = op.attributes.get("slot_group")
             if group is None:
                 continue
             self.last_group = max(self.last_group, group)
             if op.name == "save":
-                if group in self.types:
+                record = op.operands[1].constant
+                if group in self.types and (record is None or record in self._written[group]):
                     raise DerivativeError("a third derivative through a run-time loop is not supported", op.location)
+                # A loop that was unrolled has a save of its own for each record.
+                self._written.setdefault(group, set()).add(record)
                 self.types[group] = [v.type for v in op.operands[2:]]
 
     def tracked(self, group: int) -> list[int]:

@@ -5,15 +5,19 @@ Since the adjoint is a function like any other, gradients of gradients work.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from treadle.ad.adjoint import adjoint_function
+from treadle.ad.errors import DerivativeError
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, CustomDerivative, Function, Op, Value
 from treadle.passes.clone import Cloner
 from treadle.passes.pipeline import prepare
+from treadle.primitives.types import scalar_of
+from treadle.types.scalars import ScalarMeta
+from treadle.types.storage import ArrayRef
 
 
 def expand_gradients(function: Function, options: Mapping[str, Any]) -> Function:
@@ -61,9 +65,39 @@ class _Expansion:
         if found is None:
             # A custom derivative of the function itself is honoured by way of a call.
             whole = _calling(function) if function.custom is not None else function
-            found = adjoint_function(prepare(self.function(whole), self.options), with_arrays=False)
+            prepared = prepare(self.function(whole), self.options)
+            _check_memory(prepared)
+            found = adjoint_function(prepared, with_arrays=False)
             self.adjoints[function] = found
         return found
+
+
+def _check_memory(function: Function) -> None:
+    """Refuse a function that may read what it has written to an array, which counts as constant.
+
+    Raises:
+        DerivativeError: it writes and reads scalars of the same type.
+    """
+    accesses = list(_accesses(function))
+    written = {scalar for op, scalar in accesses if op.name != "load"}
+    for op, scalar in accesses:
+        if op.name == "load" and scalar in written:
+            raise DerivativeError(
+                f"the gradient of function {function.name} is asked for within a kernel; it writes to an array and may "
+                "read there what it wrote, and a derivative through memory is not supported here",
+                op.location,
+            )
+
+
+def _accesses(function: Function) -> Iterator[tuple[Op, ScalarMeta]]:
+    """The ops that read and write arrays, those of called functions included, each with the type of scalars there."""
+    for op in function.body.walk():
+        if op.name == "call":
+            yield from _accesses(op.attributes["callee"])
+        elif op.name in ("load", "store", "atomic"):
+            type_ = op.result.type if op.name == "load" else op.operands[-1].type
+            if not isinstance(type_, ArrayRef):
+                yield op, scalar_of(type_)
 
 
 def _calling(function: Function) -> Function:

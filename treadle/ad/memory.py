@@ -49,12 +49,8 @@ def _repeat_atomic(transform: Transform, cloner: SweepCloner, scope: Scope, op: 
 def _element(transform: Transform, scope: Scope, op: Op) -> list[Value] | None:
     """Companion and indices of the element that ``op`` touches; None if its array has no gradient."""
     array = op.operands[0]
-    companion = transform.companions.get(array)
-    if companion is None and array in transform.companions:
-        raise DerivativeError(
-            "the gradient of an array that is a member of a struct in an array is not supported", op.location
-        )
-    if companion is None or companion is array:
+    companion = transform.companions[array]
+    if companion is None:
         return None
     rank = array.type.ndim  # type: ignore[union-attr]
     return [scope.recall(companion), *(scope.recall(v) for v in op.operands[1 : 1 + rank])]

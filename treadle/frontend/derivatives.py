@@ -10,6 +10,7 @@ from treadle.frontend.guesses import attempts
 from treadle.frontend.statements import block
 from treadle.frontend.values import HintKey, TupleValue, Typed, Value
 from treadle.ir.core import CustomDerivative, Function
+from treadle.ir.core import Value as IRValue
 from treadle.language.bodies import Body
 from treadle.language.errors import TypeMismatchError
 from treadle.types.storage import Aggregate, ArrayRef
@@ -64,14 +65,12 @@ def _gradient(
         for name, argument in zip(names, arguments):
             environment[name] = session._parameter(function, name, argument)
         inputs = [(name, environment[name]) for name in names[:count]]
-        for name, value in inputs:
-            if isinstance(value, Typed):
-                _companion(function, environment, name, value)
+        companions = {name: _companions(function, name, value) for name, value in inputs if isinstance(value, Typed)}
         ctx = session.context(body, function, environment, hints, is_kernel=False)
         for name, value in inputs:
-            if isinstance(value, Typed) and f"%adjoint {name}" not in environment:
-                zeros = tuple(ctx.builder.zero(leaf.type) for leaf in value.leaves)
-                environment[f"%adjoint {name}"] = Typed(value.type, zeros)
+            if isinstance(value, Typed):
+                adjoints = [companions[name].get(leaf) or ctx.builder.zero(leaf.type) for leaf in value.leaves]
+                environment[f"%adjoint {name}"] = Typed(value.type, tuple(adjoints))
         for name, output in zip(names[count:], outputs):
             made = [
                 parameter(function, name, output.type, [leaf.type]).leaf
@@ -87,14 +86,14 @@ def _gradient(
     return attempts(attempt)
 
 
-def _companion(function: Function, environment: Environment, name: str, value: Typed) -> None:
-    """The gradient of an array parameter is a parameter, which ``adjoint[a]`` stands for."""
-    from treadle.frontend.session import parameter
-
-    types = [leaf.type for leaf in value.leaves if isinstance(leaf.type, ArrayRef)]
-    made = parameter(function, name, value.type, types) if types else None
-    if made is not None and value.type.kind == "array":
-        environment[f"%adjoint {name}"] = made
+def _companions(function: Function, name: str, value: Typed) -> dict[IRValue, IRValue]:
+    """The gradients of a parameter's arrays are parameters, for which ``adjoint[…]`` stands."""
+    arrays = [leaf for leaf in value.leaves if isinstance(leaf.type, ArrayRef)]
+    companions = {}
+    for leaf in arrays:
+        companions[leaf] = function.body.add_parameter(leaf.type, name)
+        function.labels.append(name)
+    return companions
 
 
 def _contributions(environment: Environment, name: str, value: Value) -> list[Any]:

@@ -6,9 +6,10 @@ The frontend emits an op ``gradient``, which ``treadle.ad`` later replaces by a 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from treadle.frontend.conversions import constant_type, materialize, settle
 from treadle.frontend.values import Constant, TupleValue, Typed, Value, describe
 from treadle.ir.builder import Builder
 from treadle.ir.core import Function
@@ -77,7 +78,7 @@ def _target(
         return _nested(ctx, target, positional, keywords, node)
     candidates = target.bodies if isinstance(target, LanguageFunction) else target.candidates
     if not candidates:
-        raise ctx.error(node, f"the built-in {target.name} has no derivative to call", TypeMismatchError)
+        return _intrinsic(ctx, target, positional, keywords, node)
     choice, values = converted_call(ctx, target.name, candidates, positional, keywords, node)
     typed = [value for value in values if isinstance(value, Typed)]
     if isinstance(choice.candidate, Primitive):
@@ -96,23 +97,54 @@ def _nested(
     ctx: Context, target: Gradient, positional: Sequence[Value], keywords: Mapping[str, Value], node: Any
 ) -> tuple[list[Typed], Function]:
     """``grad(grad(f))``: a function whose body is the inner gradient."""
-    function = Function(target.__name__)
     values = [v for v in positional if isinstance(v, Typed)]
     if keywords or len(values) != len(positional):
         shown = ", ".join(describe(v) for v in positional)
         raise ctx.error(node, f"a gradient of a gradient takes values by position, not ({shown})", TypeMismatchError)
-    inner = [Typed(v.type, tuple(function.body.add_parameter(leaf.type) for leaf in v.leaves)) for v in values]
+
+    def inner(parameters: list[Value]) -> Value:
+        result = call_gradient(ctx, target, parameters, {}, node)
+        if not isinstance(result, Typed):
+            raise ctx.error(
+                node, f"{target!r} has several results; take one of them in a function first", TypeMismatchError
+            )
+        return result
+
+    return values, _function_of(ctx, target.__name__, values, inner)
+
+
+def _intrinsic(
+    ctx: Context, target: Builtin, positional: Sequence[Value], keywords: Mapping[str, Value], node: Any
+) -> tuple[list[Typed], Function]:
+    """The gradient of a built-in without overloads: a function that calls it. Literals get the type of the others."""
+    from treadle.frontend.calls import INTRINSICS, call_builtin
+
+    typed = [v for v in positional if isinstance(v, Typed)]
+    if target.name not in INTRINSICS or keywords or not typed:
+        raise ctx.error(node, f"the built-in {target.name} has no derivative to call", TypeMismatchError)
+    values = [
+        materialize(ctx, v.value, typed[0].type, node)
+        if isinstance(v, Constant) and constant_type(v.value) is not None
+        else settle(ctx, v, node)
+        for v in positional
+    ]
+    function = _function_of(ctx, target.name, values, lambda inner: call_builtin(ctx, target, inner, {}, node))
+    return values, function
+
+
+def _function_of(ctx: Context, name: str, values: Sequence[Typed], body: Callable[[list[Value]], Value]) -> Function:
+    """A function with parameters like ``values``, of which ``body`` makes the result."""
+    function = Function(name)
+    parameters: list[Value] = [
+        Typed(v.type, tuple(function.body.add_parameter(leaf.type) for leaf in v.leaves)) for v in values
+    ]
     outer, ctx.builder = ctx.builder, Builder(function.body, ctx.builder.location)
     try:
-        result = call_gradient(ctx, target, inner, {}, node)
+        result = body(parameters)
     finally:
         ctx.builder = outer
-    if not isinstance(result, Typed):
-        raise ctx.error(
-            node, f"{target!r} has several results; take one of them in a function first", TypeMismatchError
-        )
-    function.body.yields = list(result.leaves)
-    return values, function
+    function.body.yields = list(result.leaves) if isinstance(result, Typed) else []
+    return function
 
 
 def _is_float(type_: Any) -> bool:

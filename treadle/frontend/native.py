@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treadle.frontend import cpp
@@ -72,11 +73,18 @@ def _parameters(function: Function, inputs: Sequence[tuple[str, Any]]) -> list[I
 
 
 def _around(
-    body: Body, snippet: str, inputs: Sequence[tuple[str, Any]], sums: Sequence[tuple[str, Any]], result: Any
+    body: Body,
+    snippet: str,
+    inputs: Sequence[tuple[str, Any]],
+    sums: Sequence[tuple[str, Any]],
+    result: Any,
+    unused: Collection[str] = (),
 ) -> Function:
-    """A function that does nothing but run a snippet."""
+    """A function that does nothing but run a snippet, to which the parameters ``unused`` are not given."""
     function = Function(body.name)
-    operands = _parameters(function, inputs)
+    parameters = _parameters(function, inputs)
+    operands = [p for p, label in zip(parameters, function.labels) if label not in unused]
+    inputs = [(name, type_) for name, type_ in inputs if name not in unused]
     results = [leaf.type for leaf in leaves(result)] if result is not None else []
     results += [leaf.type for _, type_ in sums for leaf in leaves(type_) if _is_float(leaf.type)]
     source, symbol = cpp.native_function(body.name, snippet, inputs, sums, result)
@@ -95,7 +103,9 @@ def _gradient(body: Body, snippet: str, inputs: Sequence[tuple[str, Any]], resul
     sums = [(f"adj_{name}", type_) for name, type_ in inputs if type_.kind != "array"]
     if any(isinstance(leaf.type, ArrayRef) for _, type_ in sums for leaf in leaves(type_)):
         raise TypeError("a struct with arrays cannot be a parameter of a function with a derivative in C++")
-    return _around(body, snippet, [*inputs, *arrays, *seeds], sums, None)
+    # The gradient of an array that the snippet does not name need not exist: the array may have none.
+    unused = [name for name, _ in arrays if not re.search(rf"\b{name}\b", snippet)]
+    return _around(body, snippet, [*inputs, *arrays, *seeds], sums, None, unused)
 
 
 def _doing_nothing(body: Body, inputs: Sequence[tuple[str, Any]], result: Any) -> Function:

@@ -3,7 +3,7 @@
 | op | operands → results, attributes | meaning |
 | --- | --- | --- |
 | ``constant`` | → T, ``value`` | a scalar constant |
-| ``null_array`` | → array | a handle that refers to nothing: it has zeros, and what is written to it is lost |
+| ``null_array`` | → array; ``reason`` or none | a handle that refers to nothing: it has zeros, and what is written to it is lost; with a reason, an error if it is still there at the end |
 | ``if`` | bool → what both blocks yield | blocks: then, else; neither has parameters |
 | ``for`` | count, initial… → final… | block body(k, carried…) yields carried…; k = 0 … count−1 has the type of count (int32 or int64); a negative count is 0 |
 | ``while`` | initial… → final… | blocks condition(carried…) yields one bool; body(carried…) yields carried… |
@@ -128,12 +128,19 @@ def _fold_atomic(b: Any, operands: Sequence[Value], attributes: Attributes) -> A
 
 
 def _fold_part(rule: Any) -> Any:
-    """A part of nothing is nothing."""
+    """A part of nothing is nothing, for the same reason."""
 
     def fold(b: Any, operands: Sequence[Value], attributes: Attributes) -> Any:
-        return b.zero(rule([v.type for v in operands], attributes)[0]) if _is_null(operands[0]) else None
+        if not _is_null(operands[0]):
+            return None
+        (type_,) = rule([v.type for v in operands], attributes)
+        return b.op("null_array", (), (type_,), dict(operands[0].owner.attributes)).result  # type: ignore[union-attr]
 
     return fold
+
+
+def _fold_shape(b: Any, operands: Sequence[Value], attributes: Attributes) -> Any:
+    return b.index(0) if _is_null(operands[0]) else None
 
 
 def _results(*result: StorageType) -> Any:
@@ -151,7 +158,7 @@ for _definition in (
     Definition("load", _load, effect="read", fold=_fold_load),
     Definition("store", _store, effect="write", fold=_fold_store),
     Definition("atomic", _atomic, effect="write", fold=_fold_atomic),
-    Definition("shape", _results(scalars.int32)),
+    Definition("shape", _results(scalars.int32), fold=_fold_shape),
     Definition("view", _view, fold=_fold_part(_view)),
     Definition("slice", _slice, fold=_fold_part(_slice)),
     Definition("thread_index", _results(scalars.int32)),

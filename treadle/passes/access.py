@@ -93,6 +93,8 @@ class Flow:
         self.accesses: list[tuple[Value, str, Optional[Value]]] = []
         """Handle, kind, and what an atomic returned."""
         self.used: set[Value] = set()
+        self._saved: dict[int, list[list[Value]]] = {}
+        self._restored: dict[int, list[list[Value]]] = {}
 
     def origins(self, handle: Value) -> set[Value]:
         """All values that a handle can have come from, itself included."""
@@ -122,6 +124,8 @@ class Flow:
             self._native(op)
         if op.name == "call":
             self._call(op)
+        elif op.name in ("save", "restore"):
+            self._stack(op)
         elif op.blocks:
             self._control_flow(op)
         elif op.results and isinstance(op.results[0].type, ArrayRef):
@@ -135,6 +139,19 @@ class Flow:
         for value in op.operands:
             if isinstance(value.type, ArrayRef):
                 self.accesses += [(value, kind, None) for kind in kinds]
+
+    def _stack(self, op: Op) -> None:
+        """A handle that is restored from a frame is one of those that were saved there."""
+        group = op.attributes["slot_group"]
+        saved, restored = self._saved.setdefault(group, []), self._restored.setdefault(group, [])
+        if op.name == "save":
+            saved.append(op.operands[2:])
+            for results in restored:
+                self._flows(saved[-1], results)
+        else:
+            restored.append(op.results)
+            for operands in saved:
+                self._flows(operands, op.results)
 
     def _flows(self, sources: list[Value], targets: list[Value]) -> None:
         for source, target in zip(sources, targets):

@@ -121,7 +121,7 @@ class _Simplifier(Cloner):
         operands = [get(v, v) for v in op.operands]
         key: tuple[Any, ...] = (name, *operands, *attributes.items()) if attributes else (name, *operands)
         if name == "null_array":
-            key = (name, op.results[0].type)
+            key = (name, op.results[0].type, attributes.get("reason"))
         results = self.table.get(key)
         if results is not None:
             return results

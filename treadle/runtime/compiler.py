@@ -190,6 +190,7 @@ class CompiledKernel:
                 self.asks_flat_index = entry.metadata["flat"]
                 return self._link(entry, self._parameter_types())
             function = passes.finish(self.function(), self.options)
+            check_available(function)  # derivatives that the kernel itself asks for
             passes.dump("ir", self.kernel.key, function)
             self.access = passes.analyse(function)
             self.hazards = passes.read_after_write(function)
