@@ -204,3 +204,45 @@ def test_without_a_compiler_the_error_says_how_to_get_one() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "CXX" in done.stdout and "treadle[native]" in done.stdout
+
+
+@wp.func_native(
+    "return x * x * a[i] * table[i];",
+    adj_snippet="adj_x += 2.0f * x * a[i] * table[i] * adj_ret; atomicAdd(&adj_a[i], x * x * table[i] * adj_ret);",
+)
+def weighted_square(x: float, a: wp.array(dtype=float), table: wp.array(dtype=int), i: int) -> float: ...
+
+
+@wp.kernel
+def weighted_squares(
+    x: wp.array(dtype=float), a: wp.array(dtype=float), t: wp.array(dtype=int), o: wp.array(dtype=float)
+):
+    i = wp.tid()
+    o[i] = weighted_square(x[i], a, t, i)
+
+
+@wp.kernel
+def slope_of_weighted_square(
+    x: wp.array(dtype=float), a: wp.array(dtype=float), t: wp.array(dtype=int), o: wp.array(dtype=float)
+):
+    i = wp.tid()
+    o[i] = wp.grad(weighted_square)(x[i], a, t, i)
+
+
+@needs_compiler
+def test_a_gradient_that_the_snippet_writes_to_must_be_there() -> None:
+    x, o, table = floats(1.0, 2.0), floats(0.0, 0.0), wp.array([1, 3], dtype=int)
+    without = wp.array([3.0, 4.0], dtype=float)
+    with wp.Tape() as tape:
+        wp.launch(weighted_squares, 2, [x, without, table, o])
+    with pytest.raises(wp.DerivativeError, match="weighted_square .* uses the gradient of an array that has none here"):
+        tape.backward(grads={o: wp.ones(2, dtype=float)})
+    with pytest.raises(wp.DerivativeError, match="uses the gradient of an array that has none here"):
+        wp.launch(slope_of_weighted_square, 2, [x, without, table, o])
+
+    a = floats(3.0, 4.0)
+    with wp.Tape() as tape:
+        wp.launch(weighted_squares, 2, [x, a, table, o])
+    tape.backward(grads={o: wp.ones(2, dtype=float)})
+    assert x.grad.numpy().tolist() == [6.0, 48.0]
+    assert a.grad.numpy().tolist() == [1.0, 12.0]

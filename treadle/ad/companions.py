@@ -108,8 +108,7 @@ class _Kinds:
         """All that the handle can refer to."""
         found = self._known.get(handle)
         if found is None:
-            roots = (v for v in self._flow.origins(handle) if self._is_root(v))
-            found = self._known[handle] = frozenset(kind for root in roots for kind in self._of_root(root))
+            found = self._known[handle] = frozenset(map(self._of_root, self._roots(handle)))
         return found
 
     def is_paired(self, handle: Value) -> bool:
@@ -127,18 +126,29 @@ class _Kinds:
             return _IN_MEMORY
         return _FROM_CALL if _Kind.FROM_CALL in kinds else None
 
-    def _is_root(self, handle: Value) -> bool:
-        return not self._flow.sources.get(handle) or (isinstance(handle.owner, Op) and handle.owner.name == "call")
+    def _roots(self, handle: Value) -> set[Value]:
+        """Where the handle comes from in the end: parameters, and results that are no part or choice of others."""
+        roots, seen, pending = set(), {handle}, [handle]
+        while pending:
+            value = pending.pop()
+            sources = self._flow.sources.get(value)
+            if not sources or (isinstance(value.owner, Op) and value.owner.name in ("load", "call")):
+                roots.add(value)
+                continue
+            pending += [source for source in sources if source not in seen]
+            seen.update(sources)
+        return roots
 
-    def _of_root(self, root: Value) -> Collection[_Kind]:
+    def _of_root(self, root: Value) -> _Kind:
         if root in self._labels:
-            return (_Kind.ACTIVE if self._labels[root] in self._active else _Kind.INACTIVE,)
-        if isinstance(root.owner, Op) and root.owner.name == "load":
-            return (_Kind.IN_MEMORY if self._active else _Kind.INACTIVE,)
-        if isinstance(root.owner, Op) and root.owner.name == "call":
-            paired = any(self.is_paired(v) for v in root.owner.operands if isinstance(v.type, ArrayRef))
-            return (_Kind.FROM_CALL if paired else _Kind.INACTIVE,)
-        return (_Kind.NULL,)
+            return _Kind.ACTIVE if self._labels[root] in self._active else _Kind.INACTIVE
+        op = root.owner
+        if isinstance(op, Op) and op.name == "load":
+            return _Kind.IN_MEMORY if self._active else _Kind.INACTIVE
+        if isinstance(op, Op) and op.name == "call":
+            paired = any(self.is_paired(v) for v in op.operands if isinstance(v.type, ArrayRef))
+            return _Kind.FROM_CALL if paired else _Kind.INACTIVE
+        return _Kind.NULL
 
 
 class _Pairing(Cloner):
