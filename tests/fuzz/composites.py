@@ -17,6 +17,20 @@ def copy(value: Any) -> Any:
     return value
 
 
+def detached(value: Any) -> Any:
+    """A copy of a value without the derivatives of its numbers."""
+    if isinstance(value, num.Real):
+        num.trace.detached = num.trace.detached or value.slope != 0.0
+        return num.Real(value.value)
+    if isinstance(value, (Vector, Matrix)):
+        result = value.copy()
+        result.items = [detached(x) for x in value.items]
+        return result
+    if isinstance(value, Struct):
+        return type(value)(**{name: detached(getattr(value, name)) for name in value.members})
+    return value
+
+
 class Vector:
     """A vector; subclasses made by ``vector_type`` fix its length."""
 

@@ -183,9 +183,9 @@ class HostProgram:
             values = content[use.content]()
             return ArrayValue(name, f"wp.array({values.reshape(extents).tolist()}, dtype=int)", [])
         shape = extents if len(extents) > 1 else extents[0]
-        writable = use.mode != READ or self.c.chance(85)
-        expression = f"wp.zeros({shape}, dtype={use.element}, requires_grad={writable})"
-        if not writable:
+        has_gradient = self.c.chance(85 if use.mode == READ else 93)
+        expression = f"wp.zeros({shape}, dtype={use.element}, requires_grad={has_gradient})"
+        if not has_gradient and use.mode == READ:
             self.contents[name] = "constant"
         width = size * self.width(use.element)
         floats = self.rng.uniform(0.2, 1.4, width) * self.rng.choice((1, 1, 1, -1), width)

@@ -13,10 +13,14 @@ CLOSE = 1.0e-7
 
 @dataclass
 class Trace:
-    """What a run decided, and whether a decision was too close to call."""
+    """What a run decided, and whether a decision was too close to call.
+
+    ``detached``: it read numbers from arrays without a gradient, which dropped their derivatives.
+    """
 
     decisions: list[Any] = field(default_factory=list)
     close: bool = False
+    detached: bool = False
 
     def decide(self, a: float, b: float, decision: Any) -> Any:
         if abs(a - b) < CLOSE:

@@ -52,11 +52,15 @@ _slots = itertools.count()
 
 
 class Array:
-    """An array, or a view of one: a NumPy array of objects. ``slots`` are numbers that tell its elements apart."""
+    """An array, or a view of one: a NumPy array of objects. ``slots`` are numbers that tell its elements apart.
 
-    def __init__(self, data: np.ndarray[Any, Any], dtype: Any, slots: Any = None) -> None:
+    What is read from an array without a gradient (``is_detached``) has no derivative.
+    """
+
+    def __init__(self, data: np.ndarray[Any, Any], dtype: Any, slots: Any = None, is_detached: bool = False) -> None:
         self.data = data
         self.dtype = dtype
+        self.is_detached = is_detached
         self.slots = np.array([next(_slots) for _ in range(data.size)]).reshape(data.shape) if slots is None else slots
 
     @property
@@ -69,12 +73,17 @@ class Array:
         assert all(isinstance(p, slice) or p >= 0 for p in parts), f"index {index} is negative"
         found = self.data[index]
         if isinstance(found, np.ndarray):
-            return Array(found, self.dtype, self.slots[index])
+            return Array(found, self.dtype, self.slots[index], self.is_detached)
         accesses.note(self.slots[index], kind)
         return found
 
     def __getitem__(self, index: Any) -> Any:
-        return comp.copy(self.live(index, "read"))
+        found = self.live(index, "read")
+        return found if isinstance(found, Array) else self.value(found)
+
+    def value(self, element: Any) -> Any:
+        """An element as it is read."""
+        return comp.detached(element) if self.is_detached else comp.copy(element)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.live(index, "write")
@@ -95,14 +104,14 @@ class Array:
         return self.reshape(-1)
 
     def reshape(self, shape: Any) -> Array:
-        return Array(self.data.reshape(shape), self.dtype, self.slots.reshape(shape))
+        return Array(self.data.reshape(shape), self.dtype, self.slots.reshape(shape), self.is_detached)
 
     def transpose(self) -> Array:
-        return Array(self.data.T, self.dtype, self.slots.T)
+        return Array(self.data.T, self.dtype, self.slots.T, self.is_detached)
 
 
 def copy_array(dest: Array, src: Array, dest_offset: int = 0, src_offset: int = 0, count: int = 0) -> None:
-    values = [comp.copy(src.data[index]) for index in np.ndindex(src.data.shape)][src_offset:]
+    values = [src.value(src.data[index]) for index in np.ndindex(src.data.shape)][src_offset:]
     values = values[: count or len(values)]
     targets = list(np.ndindex(dest.data.shape))[dest_offset:]
     for index, value in zip(targets, values, strict=False):
@@ -160,11 +169,12 @@ def _zeros(shape: Any, dtype: Any = float64, requires_grad: bool = False) -> Arr
     data = np.empty(shape, dtype=object)
     for index in np.ndindex(data.shape):
         data[index] = dtype()
-    return Array(data, dtype)
+    is_local = accesses.thread is not None  # an array of a thread's own is differentiated like its variables
+    return Array(data, dtype, is_detached=not requires_grad and not is_local)
 
 
-def _clone(src: Array, requires_grad: bool = True) -> Array:
-    result = _zeros(src.shape, src.dtype)
+def _clone(src: Array) -> Array:
+    result = _zeros(src.shape, src.dtype, not src.is_detached)
     copy_array(result, src)
     return result
 
@@ -246,7 +256,7 @@ _COMPOSITE_FUNCTIONS = (
 def _exchange(array: Array, rest: Sequence[Any], combine: Callable[[Any, Any], Any], kind: str) -> Any:
     *index, value = rest
     key = tuple(index)
-    old = comp.copy(array.live(key, kind))
+    old = array.value(array.live(key, kind))
     array.data[key] = combine(old, value)
     return old
 
