@@ -97,16 +97,16 @@ from treadle.runtime.dimensions import array1d as array1d
 from treadle.runtime.dimensions import array2d as array2d
 from treadle.runtime.dimensions import array3d as array3d
 from treadle.runtime.dimensions import array4d as array4d
+from treadle.runtime.dimensions import indexedarray1d as indexedarray1d
+from treadle.runtime.dimensions import indexedarray2d as indexedarray2d
+from treadle.runtime.dimensions import indexedarray3d as indexedarray3d
+from treadle.runtime.dimensions import indexedarray4d as indexedarray4d
 from treadle.runtime.graphs import Graph as Graph
 from treadle.runtime.graphs import ScopedCapture as ScopedCapture
 from treadle.runtime.graphs import capture_begin as capture_begin
 from treadle.runtime.graphs import capture_end as capture_end
 from treadle.runtime.graphs import capture_launch as capture_launch
 from treadle.runtime.indexed import indexedarray as indexedarray
-from treadle.runtime.indexed import indexedarray1d as indexedarray1d
-from treadle.runtime.indexed import indexedarray2d as indexedarray2d
-from treadle.runtime.indexed import indexedarray3d as indexedarray3d
-from treadle.runtime.indexed import indexedarray4d as indexedarray4d
 from treadle.runtime.launch import Command as Command
 from treadle.runtime.launch import launch as launch
 from treadle.runtime.mapping import map_ as map  # noqa: F401

@@ -19,7 +19,7 @@ from treadle.runtime.recording import active
 from treadle.runtime.shapes import Extents, expand_index
 from treadle.types import indexed_type, int32
 
-__all__ = ["indexedarray", "indexedarray1d", "indexedarray2d", "indexedarray3d", "indexedarray4d"]
+__all__ = ["indexedarray"]
 
 
 class _IndexedMeta(type):
@@ -221,42 +221,3 @@ def _checked(index: Any, axis: int, extent: int) -> array:
             f"the indices of dimension {axis} reach from {host.min()} to {host.max()}; its extent is {extent}"
         )
     return checked
-
-
-class _DimensionMeta(type):
-    """Makes a class stand for indexed arrays of a certain number of dimensions."""
-
-    ndim: int
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return indexedarray(*args, **{**kwargs, "ndim": cls.ndim})
-
-    def __getitem__(cls, dtype: Any) -> Any:
-        return indexed_type(dtype, cls.ndim)
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, indexedarray) and instance.ndim == cls.ndim
-
-
-class indexedarray1d(metaclass=_DimensionMeta):
-    """``indexedarray`` with ``ndim=1``."""
-
-    ndim = 1
-
-
-class indexedarray2d(metaclass=_DimensionMeta):
-    """``indexedarray`` with ``ndim=2``."""
-
-    ndim = 2
-
-
-class indexedarray3d(metaclass=_DimensionMeta):
-    """``indexedarray`` with ``ndim=3``."""
-
-    ndim = 3
-
-
-class indexedarray4d(metaclass=_DimensionMeta):
-    """``indexedarray`` with ``ndim=4``."""
-
-    ndim = 4
