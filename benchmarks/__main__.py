@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import compilation, interop, interop_jax, launches, memory, startup  # noqa: F401  (they fill the table)
+from benchmarks import (  # noqa: F401  (they fill the table)
+    compilation,
+    gradients,
+    interop,
+    interop_jax,
+    launches,
+    memory,
+    startup,
+)
 from benchmarks.measurement import MEASUREMENTS, Measurement
 from treadle.version import VERSION
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.running import Compiled, Kernel, array_of, bfloat16_array, from_bfloat16
-from treadle.codegen import cpu, emit_kernel
+from treadle.codegen import Options, cpu, emit_kernel
 from treadle.ir import IRError
 from treadle.types.scalars import SCALARS, bfloat16, bool_, float16, float32, float64, int32, uint8
 from treadle.types.storage import Aggregate, ArrayRef
@@ -132,3 +132,11 @@ def test_what_cannot_be_done_is_refused(kind):
     k.emit("atomic", k.parameters[0], k.index(0), *[value] * (2 if kind == "cas" else 1), kind=kind, offset=0)
     with pytest.raises(IRError):
         emit_kernel(k.function, "k", 1, cpu.target())
+
+
+def test_only_kernels_that_run_alone_go_without_atomics():
+    k = Kernel(array_of(float32))
+    (x,) = k.parameters
+    k.emit("atomic", x, k.thread(0, 1), k.constant(float32, 1), kind="add", offset=0)
+    assert "atomicrmw fadd" in emit_kernel(k.function, "k", 1, cpu.target()).text
+    assert "atomicrmw" not in emit_kernel(k.function, "k", 1, cpu.target(), Options(is_alone=True)).text

@@ -47,6 +47,7 @@ class FunctionEmitter(Code):
         self.handlers = handlers
         self.buffers = buffers
         self.fast = options.float_flags
+        self.is_alone = options.is_alone
         self.values: dict[Value, Any] = {}
         self.parallel = ""
         self.thread_index: Callable[[int, int], str] = lambda axis, rank: "0"

@@ -11,9 +11,12 @@ class Options:
 
     ``fast_math``: let LLVM reorder and approximate floating-point arithmetic, and assume that
     there are no NaNs and infinities. Otherwise only the contraction of ``a * b + c`` is allowed.
+    ``is_alone``: whoever runs it sees to it that nothing else runs at the same time that touches the same
+    memory, so that additions need not be atomic.
     """
 
     fast_math: bool = False
+    is_alone: bool = False
 
     @property
     def float_flags(self) -> str:

@@ -25,6 +25,7 @@ from treadle.errors import TreadleError
 from treadle.ir.core import Function, Location
 from treadle.passes.access import Access
 from treadle.runtime import cache, native
+from treadle.runtime.alone import one_at_a_time
 from treadle.types import scalars
 from treadle.types.layout import leaves
 from treadle.types.storage import Aggregate, ArrayRef, StorageType
@@ -262,7 +263,8 @@ class CompiledKernel:
                     "needed_after": sorted(adjoint.needed_after),
                     "reads_log": adjoint.reads_log,
                 }
-                adjoint.executable = self._generate(function, self._key(request.describe()), metadata)
+                key = self._key(request.describe())
+                adjoint.executable = _alone(self._generate(function, key, metadata, is_alone=True))
                 adjoint.function = None
         return adjoint.executable
 
@@ -279,7 +281,7 @@ class CompiledKernel:
                 frozenset(stored["needed"]),
                 frozenset(stored["needed_after"]),
                 stored["reads_log"],
-                executable=self._link(entry, types),
+                executable=_alone(self._link(entry, types)),
             )
         try:
             function = self._adjoint_function(request)
@@ -329,7 +331,7 @@ class CompiledKernel:
         """Machine code of a function made from the kernel, and what is known of it, from the cache if it is there.
 
         ``purpose`` tells it from others. ``types`` are those of its parameters. ``make`` returns the function, ready
-        for code generation, and facts that JSON can hold.
+        for code generation, and facts that JSON can hold. Each run of the code must have memory of its own to write to.
         """
         with _lock:
             key = self._key(purpose)
@@ -337,7 +339,7 @@ class CompiledKernel:
             if entry is not None:
                 return self._link(entry, types), entry.metadata
             function, facts = make()
-            return self._generate(function, key, facts), facts
+            return self._generate(function, key, facts, is_alone=True), facts
 
     # Shared.
 
@@ -367,12 +369,14 @@ class CompiledKernel:
         parts = (cache.environment_key(), self._fingerprint, self.variant.describe(), options, purpose)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def _generate(self, function: Function, key: Optional[str], metadata: dict[str, Any]) -> Executable:
-        """Machine code from IR, which is also entered into the cache."""
+    def _generate(
+        self, function: Function, key: Optional[str], metadata: dict[str, Any], is_alone: bool = False
+    ) -> Executable:
+        """Machine code from IR, which is also entered into the cache. ``is_alone``: see ``codegen.Options``."""
         begin = time.perf_counter()
         if self.options["verify_fp"]:
             function = passes.check_floats(function)
-        options = Options(fast_math=self.options["fast_math"])
+        options = Options(fast_math=self.options["fast_math"], is_alone=is_alone)
         emitted = emit_kernel(function, SYMBOL, self.variant.launch_ndim, cpu.target(), options)
         passes.dump_text("llvm", self.kernel.key, emitted.text)
         messages = [_encode_message(m) for m in emitted.messages]
@@ -392,6 +396,11 @@ class CompiledKernel:
         linked = jit.link(entry.object, SYMBOL)
         messages = [_decode_message(m) for m in entry.metadata["messages"]]
         return Executable(linked.kernel, packer(types), messages, linked)
+
+
+def _alone(executable: Executable) -> Executable:
+    """The machine code of an adjoint, which adds to gradients without atomics."""
+    return replace(executable, run=one_at_a_time(executable.run))
 
 
 def _encode_message(message: Message) -> list[Any]:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from treadle.runtime import capturing
+from treadle.runtime.alone import one_at_a_time
 from treadle.runtime.array import array
 from treadle.types import bfloat16_bits, bfloat16_values, scalars
 
 
 def accumulate(target: array, gradient: array) -> None:
     """``target += gradient``, for arrays of one shape and dtype; members that are not floats are left alone."""
-    capturing.perform(partial(_add, target.dtype, target.numpy(), gradient.numpy()))
+    capturing.perform(partial(_add_alone, target.dtype, target.numpy(), gradient.numpy()))
 
 
 def _add(dtype: Any, target: np.ndarray[Any, Any], gradient: np.ndarray[Any, Any]) -> None:
@@ -30,3 +31,6 @@ def _add(dtype: Any, target: np.ndarray[Any, Any], gradient: np.ndarray[Any, Any
         bits[...] = bfloat16_bits(total)
     elif scalar.is_float:
         target += gradient
+
+
+_add_alone = one_at_a_time(_add)
