@@ -20,6 +20,7 @@ from benchmarks import (  # noqa: F401  (they fill the table)
     launches,
     memory,
     startup,
+    sums,
 )
 from benchmarks.measurement import MEASUREMENTS, Measurement
 from treadle.version import VERSION

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from treadle.codegen import reductions
 from treadle.codegen.aggregates import component_loop
 from treadle.ir.core import Op
 from treadle.ir.definitions import IRError
@@ -31,6 +32,10 @@ def _emit_atomic(e: FunctionEmitter, op: Op) -> None:
     array, *indices = op.operands[:-count]
     texts = [e.values[v] for v in op.operands[-count:]]
     address = e.element(array, indices, op.attributes.get("offset", 0))
+    reduction = e.reductions.get(op)
+    if reduction is not None:
+        reductions.add(e, reduction, kind, address, texts[0])
+        return
     update = partial(_plain if e.is_alone and kind in _PLAIN else _scalar, e, kind)
     if not isinstance(type_, Aggregate):
         e.values[op.result] = update(type_, address, texts)  # type: ignore[arg-type]
@@ -39,6 +44,11 @@ def _emit_atomic(e: FunctionEmitter, op: Op) -> None:
         raise IRError(f"an atomic compare-and-exchange of {type_}, which is not a scalar")
     old = e.values[op.result] = e.buffer(op.result)
     _components(e, update, type_, address, texts[0], old)
+
+
+def add(e: FunctionEmitter, scalar: ScalarMeta, address: str, value: str) -> None:
+    """Add to a scalar in memory, atomically unless the kernel runs alone."""
+    (_plain if e.is_alone else _scalar)(e, "add", scalar, address, [value])
 
 
 def _components(

@@ -55,6 +55,7 @@ class FunctionEmitter(Code):
         self.failure_label = "done"
         self.stack: Any = None
         self.logs: Any = None
+        self.reductions: dict[Op, Any] = {}
         self._type_names = self.target.types
         self.wide_indices: dict[str, str] = {}
         self._known: dict[Any, str] = {}

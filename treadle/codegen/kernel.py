@@ -20,6 +20,7 @@ from treadle.codegen import (
     memory,
     native,
     printing,
+    reductions,
     stack,
 )
 from treadle.codegen.arguments import EXTENTS, ArgumentLayout
@@ -94,6 +95,7 @@ def emit_kernel(
     e.parallel = f", !llvm.access.group {_GROUP}"
     e.start("arguments")
     _bind_parameters(e, function)
+    e.reductions = reductions.begin(e, function)
     if needs.failure:
         _skip_after_failure(e)
     if needs.stack:
@@ -105,6 +107,7 @@ def emit_kernel(
     else:
         _emit_flat(e, function)
     e.start("done")
+    reductions.finish(e, e.reductions, atomics.add)
     if needs.logs:
         e.logs.finish()
     e.line("ret void")
