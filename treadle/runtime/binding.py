@@ -6,6 +6,7 @@ run by then.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +26,9 @@ from treadle.types.storage import Aggregate, ArrayRef
 from treadle.types.values import type_of
 
 MAX_LAUNCH_NDIM = 4
-# A thread index is an int32 in a kernel.
+# A thread index is an int32 in a kernel; threads are counted in an int64.
 MAX_EXTENT = 2**31 - 1
+MAX_THREADS = 2**63 - 1
 
 foreign_converters: list[Callable[[Any], Optional[array]]] = []
 """Functions that make an array of an object of another framework without a copy, or return None."""
@@ -52,7 +54,7 @@ def launch_extents(dim: Any) -> tuple[int, ...]:
     """``dim`` of a launch as one to four extents.
 
     Raises:
-        LaunchError: more than four, negative, or too large for a thread index.
+        LaunchError: more than four, negative, too large for a thread index, or too many threads to count.
     """
     if dim.__class__ is int and 0 <= dim <= MAX_EXTENT:
         return (dim,)
@@ -67,6 +69,8 @@ def launch_extents(dim: Any) -> tuple[int, ...]:
             raise LaunchError(f"launch: dim {dim!r} has a negative extent")
         if extent > MAX_EXTENT:
             raise LaunchError(f"launch: extent {extent} in dim {dim!r} is too large for a thread index (int32)")
+    if math.prod(extents) > MAX_THREADS:
+        raise LaunchError(f"launch: dim {dim!r} is too many threads, {math.prod(extents)}; {MAX_THREADS} are possible")
     return extents
 
 

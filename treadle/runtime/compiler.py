@@ -7,7 +7,6 @@ A hit in the cache does not run the frontend: what a launch needs besides the ma
 from __future__ import annotations
 
 import hashlib
-import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +19,13 @@ from treadle.ad.errors import DerivativeError
 from treadle.ad.gradients import expand_gradients
 from treadle.ad.log import with_appends
 from treadle.codegen import Message, Options, cpu, emit_kernel, jit
-from treadle.codegen.arguments import EXTENTS, entry_format, entry_size
 from treadle.errors import TreadleError
 from treadle.ir.core import Function, Location
 from treadle.passes.access import Access
 from treadle.runtime import cache, native
-from treadle.types import scalars
+from treadle.runtime.packing import Packer
 from treadle.types.layout import leaves
-from treadle.types.storage import Aggregate, ArrayRef, StorageType
+from treadle.types.storage import ArrayRef, StorageType
 
 SYMBOL = "kernel"
 
@@ -66,8 +64,7 @@ class Executable:
 
     run: Any
     """``run(arguments, begin, end, worker)``, see ``docs/architecture.md``."""
-    pack: Any
-    """``pack(extents…, leaf values…) -> bytes``."""
+    packer: Packer
     messages: list[Message]
     keep_alive: Any = field(repr=False, default=None)
 
@@ -391,7 +388,7 @@ class CompiledKernel:
             native.load(source)
         linked = jit.link(entry.object, SYMBOL)
         messages = [_decode_message(m) for m in entry.metadata["messages"]]
-        return Executable(linked.kernel, packer(types), messages, linked)
+        return Executable(linked.kernel, Packer(types), messages, linked)
 
 
 def _encode_message(message: Message) -> list[Any]:
@@ -403,37 +400,6 @@ def _encode_message(message: Message) -> list[Any]:
 def _decode_message(encoded: list[Any]) -> Message:
     template, types, location = encoded
     return Message(template, tuple(types), Location(*location) if location else None)
-
-
-def packer(types: Sequence[StorageType]) -> Callable[..., bytes]:
-    """A function from the four extents and the leaf values of all parameters to the kernel's argument buffer.
-
-    An aggregate is given as bytes.
-    """
-    codes = ["=4q"]
-    for type_ in types:
-        code = f"{type_.size}s" if isinstance(type_, Aggregate) else entry_format(type_)
-        codes.append(f"{code}{entry_size(type_) - struct.calcsize('=' + code)}x")
-    pack = struct.Struct("".join(codes)).pack
-    half = [EXTENTS + k for k, type_ in enumerate(_leaf_types(types)) if type_ is scalars.bfloat16]
-    if not half:
-        return pack
-
-    def pack_bfloat16(*values: Any) -> bytes:
-        converted = list(values)
-        for k in half:
-            converted[k] = scalars.bfloat16_from_float(converted[k])
-        return pack(*converted)
-
-    return pack_bfloat16
-
-
-def _leaf_types(types: Sequence[StorageType]) -> list[Any]:
-    """The type of each value that is packed; None for the words of an array handle."""
-    found: list[Any] = []
-    for type_ in types:
-        found += [None] * (1 + 2 * type_.ndim) if isinstance(type_, ArrayRef) else [type_]
-    return found
 
 
 def _labels(names: Sequence[str], types: Sequence[Any]) -> list[str]:

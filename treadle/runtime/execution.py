@@ -52,18 +52,13 @@ def run(
     """
     total = math.prod(extents)
     if total:
-        packed = executable.pack(*padded(extents), *values)
+        packed = executable.packer.pack(extents, values)
         if log is not None:
             capturing.perform(partial(_run_reading, executable, kernel, packed, total, log), owners)
         elif capturing.active.capture is None:
             run_packed(executable, kernel, packed, total)
         else:
             capturing.perform(partial(run_packed, executable, kernel, packed, total), owners)
-
-
-def padded(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Four extents, 1 where there is none."""
-    return extents + (1, 1, 1)[: 4 - len(extents)]
 
 
 def run_packed(executable: Executable, kernel: Any, arguments: bytes, total: int) -> None:

@@ -21,7 +21,7 @@ from treadle.runtime.binding import MAX_EXTENT, Binding, as_array, bind, launch_
 from treadle.runtime.compiler import Executable, Request
 from treadle.runtime.copying import transfer
 from treadle.runtime.device import get_device
-from treadle.runtime.execution import padded, run, run_packed
+from treadle.runtime.execution import run, run_packed
 from treadle.runtime.layouts import new_layout
 from treadle.runtime.recording import active
 from treadle.types.arrays import array_type
@@ -323,7 +323,7 @@ class Command:
             executable, values = binding.compiled.forward, binding.values
         else:
             executable, values = adjoint.executable, adjoint.values
-        self._packed = executable.pack(*padded(extents), *values)
+        self._packed = executable.packer.pack(extents, values)
         self._total = math.prod(extents)
         self._executable, self._arguments, self._extents = executable, arguments, extents
         # The packed arguments refer to the memory of these arrays.
