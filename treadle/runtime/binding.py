@@ -10,8 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from treadle.runtime.array import array
 from treadle.runtime.compiler import CompiledKernel, Variant
 from treadle.types import bool_, generics
 from treadle.types.arrays import ArrayType, array_type
-from treadle.types.layout import leaf_values, leaves
+from treadle.types.layout import leaf_values, leaves, taker
 from treadle.types.storage import Aggregate, ArrayRef
 from treadle.types.values import type_of
 
@@ -74,8 +73,7 @@ def launch_extents(dim: Any) -> tuple[int, ...]:
     return extents
 
 
-@dataclass(slots=True)
-class _Parameter:
+class _Parameter(NamedTuple):
     """What ``bind`` must know of a parameter, worked out once.
 
     ``dtype``: that of the elements, for an array of a known type; ``take``: takes a value of a known type
@@ -114,27 +112,34 @@ def _make_plan(kernel: Any) -> Plan:
     positions: dict[str, tuple[int, int]] = {}
     width, fixed = 0, True
     for name, annotation in kernel.parameter_types.items():
-        parameter = _Parameter(name, annotation)
-        parameters.append(parameter)
         if generics.is_generic(annotation) or annotation.kind == "struct":
             fixed = False
+            parameters.append(_Parameter(name, annotation))
         elif annotation.kind == "array":
-            parameter.dtype, parameter.ndim = annotation.dtype, annotation.ndim
+            parameters.append(_Parameter(name, annotation, annotation.dtype, annotation.ndim))
             positions[name] = (width, 1 + 2 * annotation.ndim)
             width += 1 + 2 * annotation.ndim
         else:
-            pieces = leaves(annotation)
-            width += len(pieces)
-            if not isinstance(pieces[0].type, Aggregate):
-                parameter.take = partial(leaf_values, annotation)
+            parameters.append(_Parameter(name, annotation, take=_taker_of(annotation)))
+            width += len(leaves(annotation))
     return Plan(parameters, positions if fixed else None)
 
 
-def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
+def _taker_of(annotation: Any) -> Callable[[Any], list[Any]]:
+    """The function that takes a scalar or composite apart, into what the packer takes."""
+    take = taker(annotation)
+    if isinstance(leaves(annotation)[0].type, Aggregate):
+        return lambda argument: [_packed(piece) for piece in take(argument)]
+    return take
+
+
+def bind(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Binding:
     """Check ``arguments`` and bind them to the variant of ``kernel`` that fits them, compiling it if need be.
 
+    ``extents``: those of the launch.
+
     Raises:
-        LaunchError: a wrong number, type, dimension or device of arguments.
+        LaunchError: a wrong number, type, dimension or device of arguments, or more threads than the kernel can count.
     """
     plan: Plan = kernel.runtime or plan_of(kernel)
     if len(arguments) != len(plan.parameters):
@@ -143,29 +148,60 @@ def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
             f"kernel {kernel.name} takes {len(plan.parameters)} arguments ({names}), but {len(arguments)} were given"
         )
     if plan.positions is None:
-        return _bind_general(kernel, plan, arguments, launch_ndim)
+        return _bind_general(kernel, plan, arguments, extents)
     values: list[Any] = []
     arrays: dict[str, array] = {}
-    contiguous: list[bool] = []
-    for parameter, argument in zip(plan.parameters, arguments):
-        if parameter.dtype is not None:
-            is_known = argument.__class__ is array and argument.dtype is parameter.dtype
-            if not is_known or argument.ndim != parameter.ndim:
-                argument = as_array(kernel, parameter.name, parameter.annotation, argument)
-            arrays[parameter.name] = argument
-            values += argument._descriptor
-            contiguous.append(argument.is_contiguous)
-        else:
-            values += _taken(kernel, parameter, argument)
-    key = (launch_ndim, *contiguous)
+    has_none = False
+    key = launch_ndim = len(extents)
+    for (name, annotation, dtype, ndim, take), argument in zip(plan.parameters, arguments):
+        if take is not None:
+            try:
+                values += take(argument)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise _misfit(kernel, name, error) from None
+            continue
+        if argument.__class__ is not array or argument.dtype is not dtype or argument.ndim != ndim:
+            has_none |= argument is None
+            argument = as_array(kernel, name, annotation, argument)
+        arrays[name] = argument
+        values += argument._words or argument._descriptor
+        key = key << 1 | argument.is_contiguous  # a number for each variant
     compiled = plan.variants.get(key)
     if compiled is None or compiled.is_stale():
-        flags = iter(contiguous)
-        all_flags = tuple(p.dtype is not None and next(flags) for p in plan.parameters)
+        contiguous = tuple(p.name in arrays and arrays[p.name].is_contiguous for p in plan.parameters)
         types = tuple(p.annotation for p in plan.parameters)
-        compiled = plan.variants[key] = _compiled(kernel, Variant(types, all_flags, launch_ndim))
-    refuse_read_only(compiled, arrays)
+        compiled = plan.variants[key] = _compiled(kernel, Variant(types, contiguous, launch_ndim))
+    for label in compiled.written:
+        if arrays[label].allocation.readonly:
+            raise _read_only(kernel, label)
+    if has_none or launch_ndim > 1:
+        _check_use(compiled, arrays, extents)
     return Binding(compiled, values, arrays, plan.positions)
+
+
+def _misfit(kernel: Any, name: str, error: Exception) -> LaunchError:
+    return LaunchError(f"kernel {kernel.name}, parameter {name}: {error}")
+
+
+def _read_only(kernel: Any, label: str) -> LaunchError:
+    return LaunchError(
+        f"kernel {kernel.name}, parameter {label}: the kernel writes to it, but its memory is read-only"
+    )
+
+
+def _check_use(compiled: CompiledKernel, arrays: dict[str, array], extents: tuple[int, ...]) -> None:
+    """Refuse None for an array that all threads use, and more threads than the kernel can count."""
+    total, name = math.prod(extents), compiled.kernel.name
+    if total > MAX_EXTENT and compiled.asks_flat_index:
+        raise LaunchError(
+            f"kernel {name} asks for the flat index of its threads, which does not fit an int32 in a launch of {extents}"
+        )
+    for label in compiled.required if total else ():
+        if arrays[label].is_null:
+            raise LaunchError(
+                f"kernel {name}, parameter {label}: got None, but the kernel uses the array without asking whether it "
+                f"is there; give an array (of a gradient: set requires_grad), or ask `if {label}:` in the kernel"
+            )
 
 
 def _compiled(kernel: Any, variant: Variant) -> CompiledKernel:
@@ -183,19 +219,10 @@ def _compiled(kernel: Any, variant: Variant) -> CompiledKernel:
         raise error from None
 
 
-def _taken(kernel: Any, parameter: _Parameter, argument: Any) -> list[Any]:
-    """The leaves of a scalar or composite."""
-    try:
-        if parameter.take is not None:
-            return parameter.take(argument)
-        return [_packed(piece) for piece in leaf_values(parameter.annotation, argument)]
-    except (TypeError, ValueError, OverflowError) as error:
-        raise LaunchError(f"kernel {kernel.name}, parameter {parameter.name}: {error}") from None
-
-
-def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], launch_ndim: int) -> Binding:
+def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], extents: tuple[int, ...]) -> Binding:
     """As ``bind``, for kernels with generic parameters or structs."""
     binding = Binding(None, [], {}, {})
+    launch_ndim = len(extents)
     types: list[Any] = []
     contiguous: list[bool] = []
     for parameter, argument in zip(plan.parameters, arguments):
@@ -216,7 +243,10 @@ def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], launch_ndim
         variant = Variant(tuple(types), tuple(contiguous), launch_ndim)
         compiled = plan.variants[key] = _compiled(kernel, variant)
     binding.compiled = compiled
-    refuse_read_only(compiled, binding.arrays)
+    for label in compiled.written:
+        if binding.arrays[label].allocation.readonly:
+            raise _read_only(kernel, label)
+    _check_use(compiled, binding.arrays, extents)
     return binding
 
 
@@ -299,7 +329,7 @@ def bind_value(kernel: Any, name: str, type_: Any, argument: Any, binding: Bindi
     try:
         pieces = leaf_values(type_, argument)
     except (TypeError, ValueError, OverflowError) as error:
-        raise LaunchError(f"kernel {kernel.name}, parameter {name}: {error}") from None
+        raise _misfit(kernel, name, error) from None
     if type_.kind != "struct":
         binding.values += [_packed(piece) for piece in pieces]
         return
@@ -319,14 +349,3 @@ def _packed(piece: Any) -> Any:
 def leaf_label(name: str, path: tuple[Any, ...]) -> str:
     """The label of an array inside a struct parameter: ``state.positions``."""
     return ".".join((name, *(str(step) for step in path)))
-
-
-def refuse_read_only(compiled: CompiledKernel, arrays: dict[str, array]) -> None:
-    """Complain about memory that must not be written where the kernel writes."""
-    for label in compiled.written:
-        argument = arrays.get(label)
-        if argument is not None and argument.allocation.readonly:
-            raise LaunchError(
-                f"kernel {compiled.kernel.name}, parameter {label}: the kernel writes to it, "
-                "but its memory is read-only"
-            )

@@ -134,6 +134,8 @@ class CompiledKernel:
         self.hazards: frozenset[tuple[str, str]] = frozenset()
         """Pairs (read, written) of array labels: the kernel may read the one after writing the other."""
         self._places: dict[str, list[Any]] = {}
+        self.required: tuple[str, ...] = ()
+        """Labels of the arrays that every thread uses, so that they must be there."""
         self.asks_flat_index = False
         """Whether a thread asks for its flat index, an int32, so that there can be no more threads than that."""
         self.forward = self._compile_forward()
@@ -184,6 +186,7 @@ class CompiledKernel:
                 self.access = {k: Access(**v) for k, v in entry.metadata["access"].items()}
                 self.hazards = frozenset((r, w) for r, w in entry.metadata["hazards"])
                 self._places = entry.metadata["places"]
+                self.required = tuple(entry.metadata["required"])
                 self.asks_flat_index = entry.metadata["flat"]
                 return self._link(entry, self._parameter_types())
             function = passes.finish(self.function(), self.options)
@@ -192,6 +195,7 @@ class CompiledKernel:
             self.access = passes.analyse(function)
             self.hazards = passes.read_after_write(function)
             self._places = self._encode_places(passes.first_places(function))
+            self.required = tuple(sorted(passes.required(function)))
             access = {k: asdict(a) for k, a in self.access.items()}
             self.asks_flat_index = any(
                 op.name == "thread_index" and op.attributes["rank"] == 1 for op in function.body.walk()
@@ -200,6 +204,7 @@ class CompiledKernel:
                 "access": access,
                 "hazards": sorted(self.hazards),
                 "places": self._places,
+                "required": self.required,
                 "flat": self.asks_flat_index,
             }
             return self._generate(function, key, metadata)

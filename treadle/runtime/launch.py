@@ -17,7 +17,7 @@ from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
 from treadle.runtime import capturing
 from treadle.runtime.array import array, make
-from treadle.runtime.binding import MAX_EXTENT, Binding, as_array, bind, launch_extents, leaf_label
+from treadle.runtime.binding import Binding, as_array, bind, launch_extents, leaf_label
 from treadle.runtime.compiler import Executable, Request
 from treadle.runtime.copying import transfer
 from treadle.runtime.device import get_device
@@ -72,7 +72,7 @@ def launch(
     given = _Given.of(adj_inputs or (), adj_outputs or (), len(inputs)) if adjoint else None
     if record_cmd:
         return Command(kernel, extents, [*inputs, *outputs], given, record_tape)
-    binding = bind_launch(kernel, [*inputs, *outputs], extents)
+    binding = bind(kernel, [*inputs, *outputs], extents)
     if given is not None:
         call = _adjoint_of(binding, given)
         call.prepare()
@@ -117,21 +117,6 @@ class _AdjointCall:
         """Make the copies, which every run consumes."""
         for copy, original in self.copies:
             transfer(copy, original)
-
-
-def bind_launch(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Binding:
-    """The arguments of a launch, bound.
-
-    Raises:
-        LaunchError: they do not fit, or the threads are too many for what the kernel asks.
-    """
-    binding = bind(kernel, arguments, len(extents))
-    if len(extents) > 1 and binding.compiled.asks_flat_index and math.prod(extents) > MAX_EXTENT:
-        raise LaunchError(
-            f"kernel {kernel.name} asks for the flat index of its threads, which does not fit an int32 in a launch of "
-            f"{extents}"
-        )
-    return binding
 
 
 def _adjoint_of(binding: Binding, given: _Given) -> _AdjointCall:
@@ -317,7 +302,7 @@ class Command:
 
     def _bind(self, arguments: list[Any], extents: tuple[int, ...]) -> None:
         """Take new arguments; nothing changes if they do not fit."""
-        binding = bind_launch(self.kernel, arguments, extents)
+        binding = bind(self.kernel, arguments, extents)
         adjoint = None if self._given is None else _adjoint_of(binding, self._given)
         if adjoint is None:
             executable, values = binding.compiled.forward, binding.values

@@ -35,10 +35,10 @@ class Packer:
         A number too large for its float type becomes an infinity, as in an array.
         """
         try:
-            return self._pack(*extents, *_PADDING[len(extents)], *values)  # type: ignore[no-any-return]
+            return self._pack(*extents, *_PADDING[len(extents)], *values)
         except OverflowError:
             limited = (_limited(type_, value) for type_, value in zip(self._types, values))
-            return self._pack(*extents, *_PADDING[len(extents)], *limited)  # type: ignore[no-any-return]
+            return self._pack(*extents, *_PADDING[len(extents)], *limited)
 
     def _with_bits(self, pack: Any) -> Any:
         """``pack`` for values among which are bfloat16, which are packed as their bits."""

@@ -49,7 +49,7 @@ def force_load(device: DeviceLike = None, modules: Any = None) -> None:
 
 def _load(kernel: Kernel) -> None:
     arguments = [_placeholder(t) for t in kernel.parameter_types.values()]
-    bind(kernel, arguments, 1)
+    bind(kernel, arguments, (0,))
 
 
 def _placeholder(type_: Any) -> Any:
