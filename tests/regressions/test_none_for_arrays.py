@@ -162,11 +162,12 @@ def chooses(a: wp.array(dtype=float), flag: int, out: wp.array(dtype=float)):
 
 @wp.kernel
 def does_not_use(a: wp.array(dtype=float), flag: int, out: wp.array(dtype=float)):
-    unused = a[0]
+    unused = a[0]  # noqa: F841
 
 
 ASKS = [
-    asks_truth, asks_none, asks_shape, asks_first, asks_in_function, asks_flag, asks_flag_in_loop, chooses, does_not_use,
+    asks_truth, asks_none, asks_shape, asks_first, asks_in_function, asks_flag, asks_flag_in_loop, chooses,
+    does_not_use,
 ]  # fmt: skip
 
 

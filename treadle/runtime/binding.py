@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
+from treadle.codegen.locks import compiling
 from treadle.errors import ArrayError, LaunchError
 from treadle.language.errors import CompileError
 from treadle.runtime.array import array
@@ -101,10 +102,11 @@ class Plan:
 
 def plan_of(kernel: Any) -> Plan:
     """The plan of a kernel, made at its first launch."""
-    plan: Optional[Plan] = kernel.runtime
-    if plan is None:
-        plan = kernel.runtime = _make_plan(kernel)
-    return plan
+    with compiling:
+        plan: Optional[Plan] = kernel.runtime
+        if plan is None:
+            plan = kernel.runtime = _make_plan(kernel)
+        return plan
 
 
 def _make_plan(kernel: Any) -> Plan:
@@ -194,7 +196,8 @@ def _check_use(compiled: CompiledKernel, arrays: dict[str, array], extents: tupl
     total, name = math.prod(extents), compiled.kernel.name
     if total > MAX_EXTENT and compiled.asks_flat_index:
         raise LaunchError(
-            f"kernel {name} asks for the flat index of its threads, which does not fit an int32 in a launch of {extents}"
+            f"kernel {name} asks for the flat index of its threads, which does not fit an int32 in a launch of "
+            f"{extents}"
         )
     for label in compiled.required if total else ():
         if arrays[label].is_null:
@@ -212,7 +215,8 @@ def _compiled(kernel: Any, variant: Variant) -> CompiledKernel:
             sight, so they are kept in Python's development mode (``python -X dev``) only.
     """
     try:
-        return CompiledKernel(kernel, variant)
+        with compiling:
+            return CompiledKernel(kernel, variant)
     except CompileError as error:
         if not sys.flags.dev_mode:
             error = error.with_traceback(None)

@@ -7,7 +7,6 @@ A hit in the cache does not run the frontend: what a launch needs besides the ma
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -19,6 +18,7 @@ from treadle.ad.errors import DerivativeError
 from treadle.ad.gradients import expand_gradients
 from treadle.ad.log import with_appends
 from treadle.codegen import Message, Options, cpu, emit_kernel, jit
+from treadle.codegen.locks import compiling
 from treadle.errors import TreadleError
 from treadle.ir.core import Function, Location
 from treadle.passes.access import Access
@@ -110,9 +110,6 @@ class Adjoint:
     executable: Optional[Executable] = field(repr=False, default=None)
 
 
-_lock = threading.RLock()
-
-
 class CompiledKernel:
     """One variant of a kernel: its forward machine code and, made when asked for, its adjoints."""
 
@@ -178,7 +175,7 @@ class CompiledKernel:
         return self._function
 
     def _compile_forward(self) -> Executable:
-        with _lock:
+        with compiling:
             key = self._key("forward")
             entry = cache.load(key) if key else None
             if entry is not None:
@@ -243,7 +240,7 @@ class CompiledKernel:
         """The adjoint for ``request``, without machine code unless it was in the cache."""
         found = self._adjoints.get(request)
         if found is None:
-            with _lock:
+            with compiling:
                 found = self._adjoints[request] = self._prepare(request)
         return found
 
@@ -257,7 +254,7 @@ class CompiledKernel:
         if adjoint.error is not None:
             raise DerivativeError(adjoint.error.reason, adjoint.error.location)
         if adjoint.executable is None:
-            with _lock:
+            with compiling:
                 function = adjoint.function or self._adjoint_function(request)
                 metadata = {
                     "needed": sorted(adjoint.needed),
@@ -309,7 +306,7 @@ class CompiledKernel:
     def logged_forward(self) -> Executable:
         """The kernel, which also logs what its atomics return."""
         if self._logged is None:
-            with _lock:
+            with compiling:
                 key = self._key("logged")
                 entry = cache.load(key) if key else None
                 if entry is not None:
@@ -333,7 +330,7 @@ class CompiledKernel:
         ``purpose`` tells it from others. ``types`` are those of its parameters. ``make`` returns the function, ready
         for code generation, and facts that JSON can hold.
         """
-        with _lock:
+        with compiling:
             key = self._key(purpose)
             entry = cache.load(key) if key else None
             if entry is not None:

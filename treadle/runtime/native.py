@@ -13,18 +13,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
+from treadle.codegen.locks import compiling
 from treadle.errors import TreadleError
 from treadle.runtime import cache
 
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _FLAGS = ["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=fast"]
 
-_lock = threading.Lock()
 _loaded: set[str] = set()
 
 
@@ -38,7 +37,7 @@ def load(source: str) -> None:
     Raises:
         NativeError: there is no compiler, or it refused the text.
     """
-    with _lock:
+    with compiling:
         if source not in _loaded:
             llvm.load_library_permanently(str(_library(source)))
             _loaded.add(source)
