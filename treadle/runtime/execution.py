@@ -48,7 +48,7 @@ def run(
     ``log``: what the adjoint of a launch reads. ``owners``: what keeps alive the memory that ``values`` refer to.
 
     Raises:
-        KernelError: an assertion failed in one of them.
+        KernelError: an assertion failed in one of them. What printing raises, as when the output is closed.
     """
     total = math.prod(extents)
     if total:
@@ -113,9 +113,11 @@ def trim() -> None:
         _local.worker.close()
 
 
-def _failure(executable: Executable, kernel: Any, worker: Worker) -> Exception:
+def _failure(executable: Executable, kernel: Any, worker: Worker) -> BaseException:
     """The exception for the failure that a worker recorded, which is cleared."""
-    failure = worker.take_failure()
+    error, failure = worker.take_error(), worker.take_failure()
+    if error is not None:
+        return error
     assert failure is not None
     text = failure_text(failure, executable.messages)
     if failure.out_of_memory:
