@@ -10,13 +10,16 @@ from collections.abc import Callable
 import pytest
 
 from treadle.codegen import cpu, jit
+from treadle.codegen.callables import Callables, compiled
 from treadle.codegen.jit import _Linker
+from treadle.codegen.worker import Worker
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's /proc")
 
 TEXT = """
 define void @f(ptr %args, i64 %begin, i64 %end, ptr %worker) {
-  store i64 %end, ptr %args
+  %message = getelementptr i8, ptr %worker, i64 24
+  store i64 %end, ptr %message
   ret void
 }
 """
@@ -56,6 +59,6 @@ def test_code_outlives_its_linker():
         jit.link(code, "f")
     del kept[0]
     gc.collect()
-    buffer = ctypes.c_int64()
-    kept[0].kernel(ctypes.addressof(buffer), 0, 7, None)
-    assert buffer.value == 7
+    worker = Worker()
+    Callables(compiled()).of(kept[0])(bytes(8), 0, 7, worker.address)
+    assert worker.fields.message == 7

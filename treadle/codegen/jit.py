@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,6 @@ import llvmlite.binding as llvm
 from treadle.codegen import cpu, vector_math
 from treadle.codegen.locks import compiling
 
-KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-"""A kernel as a function of ctypes: arguments, begin, end, worker. It runs without the GIL."""
-
 
 @dataclass(frozen=True)
 class Linked:
@@ -21,11 +18,6 @@ class Linked:
 
     address: int
     tracker: Any
-
-    @property
-    def kernel(self) -> Any:
-        """The function as a callable of Python; keep this object while it is used."""
-        return KERNEL(self.address)
 
 
 class _Linker:
@@ -51,14 +43,18 @@ class _Linker:
 _current: _Linker | None = None
 
 
-def link(object_bytes: bytes, symbol: str) -> Linked:
+def link(object_bytes: bytes, symbol: str, symbols: Mapping[str, int] = {}) -> Linked:
     """Load an object file and look up a function in it. Safe to call from several threads.
+
+    ``symbols``: the addresses of functions that it calls, besides those that the process exports.
 
     Raises:
         RuntimeError: the object file is broken, or refers to symbols that the process does not have.
     """
     global _current
     builder = llvm.JITLibraryBuilder().add_object_img(object_bytes).add_current_process().export_symbol(symbol)
+    for name, address in symbols.items():
+        builder.import_symbol(name, address)
     with compiling:
         if _current is None or not _current.left:
             _current = _Linker()

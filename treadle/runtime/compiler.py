@@ -6,6 +6,7 @@ A hit in the cache does not run the frontend: what a launch needs besides the ma
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,8 @@ from treadle.ad.adjoint import adjoint_kernel, check_available
 from treadle.ad.errors import DerivativeError
 from treadle.ad.gradients import expand_gradients
 from treadle.ad.log import with_appends
-from treadle.codegen import Message, Options, cpu, emit_kernel, jit
+from treadle.codegen import Message, Options, callables, cpu, emit_kernel, jit
+from treadle.codegen.callables import Callables
 from treadle.codegen.locks import compiling
 from treadle.errors import TreadleError
 from treadle.ir.core import Function, Location
@@ -63,7 +65,7 @@ class Executable:
     """Machine code that can be called, and how its arguments are packed."""
 
     run: Any
-    """``run(arguments, begin, end, worker)``, see ``docs/architecture.md``."""
+    """``run(arguments, begin, end, worker)``, see ``codegen.callables``."""
     packer: Packer
     messages: list[Message]
     keep_alive: Any = field(repr=False, default=None)
@@ -390,7 +392,17 @@ class CompiledKernel:
             native.load(source)
         linked = jit.link(entry.object, SYMBOL)
         messages = [_decode_message(m) for m in entry.metadata["messages"]]
-        return Executable(linked.kernel, Packer(types), messages, linked)
+        return Executable(_callables().of(linked), Packer(types), messages, linked)
+
+
+@functools.cache
+def _callables() -> Callables:
+    key = f"{cache.environment_key()} callables"
+    entry = cache.load(key)
+    if entry is None:
+        entry = cache.Entry(callables.compiled())
+        cache.store(key, entry)
+    return Callables(entry.object)
 
 
 def _encode_message(message: Message) -> list[Any]:

@@ -64,8 +64,7 @@ def run(
 def run_packed(executable: Executable, kernel: Any, arguments: bytes, total: int) -> None:
     """Run ``total`` threads on packed arguments; see ``run``."""
     worker = _local.worker
-    executable.run(arguments, 0, total, worker.address)
-    if worker.fields.failed:
+    if executable.run(arguments, 0, total, worker.address):
         raise _failure(executable, kernel, worker)
 
 
