@@ -31,7 +31,7 @@ def test_machine_code_goes_with_its_kernel():
             wp.launch(kernel, dim=1, inputs=[x, y])
         tape.backward(grads={y: wp.ones(1, dtype=float)})
         for compiled in kernel.runtime.variants.values():
-            linked.append(weakref.ref(compiled.forward.keep_alive.tracker))
+            linked.append(weakref.ref(compiled.forward.linked.tracker))
         kernels.append(weakref.ref(kernel))
     del kernel, compiled, tape
     gc.collect()

@@ -50,12 +50,13 @@ class Callables:
     def of(self, linked: Linked) -> Any:
         """``run(arguments: bytes, begin: int, end: int, worker: int) -> bool``: whether the worker failed.
 
-        It takes the address of a worker and does not check its arguments. This object and ``linked`` must be kept.
+        It takes the address of a worker, does not check its arguments, and keeps ``linked`` alive.
         """
-        return _new_function(ctypes.addressof(self._method), linked.address, None)  # the address is its ``self``
+        # As its ``self`` it gets the address; what it has as its module is kept and not looked at.
+        return _new_function(ctypes.addressof(self._method), linked.address, (self, linked))
 
 
-_new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+_new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
 

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from treadle.runtime.array import array
 from treadle.runtime.compiler import CompiledKernel, Variant
 from treadle.types import bool_, generics
 from treadle.types.arrays import ArrayType, array_type
+from treadle.types.convert import converter
 from treadle.types.layout import leaf_values, leaves, taker
+from treadle.types.scalars import is_scalar
 from treadle.types.storage import Aggregate, ArrayRef
 from treadle.types.values import type_of
 
@@ -74,18 +76,12 @@ def launch_extents(dim: Any) -> tuple[int, ...]:
     return extents
 
 
-class _Parameter(NamedTuple):
-    """What ``bind`` must know of a parameter, worked out once.
+_Parameter = tuple[str, Any, Any, int, Optional[Callable[[Any], Any]], Optional[Callable[[Any], list[Any]]]]
+"""What ``bind`` must know of a parameter, worked out once: a plain tuple, which Python takes apart fastest.
 
-    ``dtype``: that of the elements, for an array of a known type; ``take``: takes a value of a known type
-    without arrays in it apart; both None: see ``_bind_general``.
-    """
-
-    name: str
-    annotation: Any
-    dtype: Any = None
-    ndim: int = 0
-    take: Optional[Callable[[Any], list[Any]]] = None
+Its name and annotation; the dtype and the number of dimensions, for an array of a known type; a function that
+converts a scalar of a known type; one that takes a composite of a known type apart. None where it is something else.
+"""
 
 
 @dataclass(slots=True)
@@ -116,19 +112,22 @@ def _make_plan(kernel: Any) -> Plan:
     for name, annotation in kernel.parameter_types.items():
         if generics.is_generic(annotation) or annotation.kind == "struct":
             fixed = False
-            parameters.append(_Parameter(name, annotation))
+            parameters.append((name, annotation, None, 0, None, None))
         elif annotation.kind == "array":
-            parameters.append(_Parameter(name, annotation, annotation.dtype, annotation.ndim))
+            parameters.append((name, annotation, annotation.dtype, annotation.ndim, None, None))
             positions[name] = (width, 1 + 2 * annotation.ndim)
             width += 1 + 2 * annotation.ndim
+        elif is_scalar(annotation):
+            parameters.append((name, annotation, None, 0, converter(annotation), None))
+            width += 1
         else:
-            parameters.append(_Parameter(name, annotation, take=_taker_of(annotation)))
+            parameters.append((name, annotation, None, 0, None, _taker_of(annotation)))
             width += len(leaves(annotation))
     return Plan(parameters, positions if fixed else None)
 
 
 def _taker_of(annotation: Any) -> Callable[[Any], list[Any]]:
-    """The function that takes a scalar or composite apart, into what the packer takes."""
+    """The function that takes a composite apart, into what the packer takes."""
     take = taker(annotation)
     if isinstance(leaves(annotation)[0].type, Aggregate):
         return lambda argument: [_packed(piece) for piece in take(argument)]
@@ -143,42 +142,56 @@ def bind(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Bin
     Raises:
         LaunchError: a wrong number, type, dimension or device of arguments, or more threads than the kernel can count.
     """
+    return Binding(*bound(kernel, arguments, extents))
+
+
+Bound = tuple[CompiledKernel, list[Any], dict[str, array], dict[str, tuple[int, int]]]
+"""The fields of a ``Binding``, which a launch that nothing keeps need not make."""
+
+
+def bound(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Bound:
+    """As ``bind``, but the fields alone."""
     plan: Plan = kernel.runtime or plan_of(kernel)
     if len(arguments) != len(plan.parameters):
-        names = ", ".join(p.name for p in plan.parameters)
+        names = ", ".join(kernel.parameter_names)
         raise LaunchError(
             f"kernel {kernel.name} takes {len(plan.parameters)} arguments ({names}), but {len(arguments)} were given"
         )
     if plan.positions is None:
-        return _bind_general(kernel, plan, arguments, extents)
+        return _bound_general(kernel, plan, arguments, extents)
     values: list[Any] = []
     arrays: dict[str, array] = {}
     has_none = False
-    key = launch_ndim = len(extents)
-    for (name, annotation, dtype, ndim, take), argument in zip(plan.parameters, arguments):
-        if take is not None:
-            try:
-                values += take(argument)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise _misfit(kernel, name, error) from None
+    launch_ndim = len(extents)
+    key: Any = launch_ndim
+    for (name, annotation, dtype, ndim, convert, take), argument in zip(plan.parameters, arguments):
+        if dtype is not None:
+            if argument.__class__ is not array or argument.dtype is not dtype or argument.ndim != ndim:
+                has_none |= argument is None
+                argument = as_array(kernel, name, annotation, argument)
+            arrays[name] = argument
+            values += argument._words or argument._descriptor
+            if not argument.is_contiguous:
+                key = (key, name)
             continue
-        if argument.__class__ is not array or argument.dtype is not dtype or argument.ndim != ndim:
-            has_none |= argument is None
-            argument = as_array(kernel, name, annotation, argument)
-        arrays[name] = argument
-        values += argument._words or argument._descriptor
-        key = key << 1 | argument.is_contiguous  # a number for each variant
+        try:
+            if convert is not None:
+                values.append(convert(argument))
+            else:
+                values += take(argument)  # type: ignore[misc]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise _misfit(kernel, name, error) from None
     compiled = plan.variants.get(key)
     if compiled is None or compiled.is_stale():
-        contiguous = tuple(p.name in arrays and arrays[p.name].is_contiguous for p in plan.parameters)
-        types = tuple(p.annotation for p in plan.parameters)
-        compiled = plan.variants[key] = _compiled(kernel, Variant(types, contiguous, launch_ndim))
+        types = kernel.parameter_types
+        contiguous = tuple(name in arrays and arrays[name].is_contiguous for name in types)
+        compiled = plan.variants[key] = _compiled(kernel, Variant(tuple(types.values()), contiguous, launch_ndim))
     for label in compiled.written:
         if arrays[label].allocation.readonly:
             raise _read_only(kernel, label)
     if has_none or launch_ndim > 1:
         _check_use(compiled, arrays, extents)
-    return Binding(compiled, values, arrays, plan.positions)
+    return compiled, values, arrays, plan.positions
 
 
 def _misfit(kernel: Any, name: str, error: Exception) -> LaunchError:
@@ -223,14 +236,13 @@ def _compiled(kernel: Any, variant: Variant) -> CompiledKernel:
         raise error from None
 
 
-def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], extents: tuple[int, ...]) -> Binding:
-    """As ``bind``, for kernels with generic parameters or structs."""
+def _bound_general(kernel: Any, plan: Plan, arguments: Sequence[Any], extents: tuple[int, ...]) -> Bound:
+    """As ``bound``, for kernels with generic parameters or structs."""
     binding = Binding(None, [], {}, {})
     launch_ndim = len(extents)
     types: list[Any] = []
     contiguous: list[bool] = []
-    for parameter, argument in zip(plan.parameters, arguments):
-        name, annotation = parameter.name, parameter.annotation
+    for (name, annotation, *_), argument in zip(plan.parameters, arguments):
         if annotation.__class__ is ArrayType or (annotation is Any and _is_array(argument)):
             given = as_array(kernel, name, annotation, argument)
             _bind_array(binding, name, given)
@@ -246,12 +258,11 @@ def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], extents: tu
     if compiled is None or compiled.is_stale():
         variant = Variant(tuple(types), tuple(contiguous), launch_ndim)
         compiled = plan.variants[key] = _compiled(kernel, variant)
-    binding.compiled = compiled
     for label in compiled.written:
         if binding.arrays[label].allocation.readonly:
             raise _read_only(kernel, label)
     _check_use(compiled, binding.arrays, extents)
-    return binding
+    return compiled, binding.values, binding.arrays, binding.positions
 
 
 def _is_array(argument: Any) -> bool:

@@ -68,7 +68,7 @@ class Executable:
     """``run(arguments, begin, end, worker)``, see ``codegen.callables``."""
     packer: Packer
     messages: list[Message]
-    keep_alive: Any = field(repr=False, default=None)
+    linked: jit.Linked = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

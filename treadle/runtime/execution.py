@@ -51,14 +51,15 @@ def run(
         KernelError: an assertion failed in one of them. What printing raises, as when the output is closed.
     """
     total = math.prod(extents)
-    if total:
-        packed = executable.packer.pack(extents, values)
-        if log is not None:
-            capturing.perform(partial(_run_reading, executable, kernel, packed, total, log), owners)
-        elif capturing.active.capture is None:
-            run_packed(executable, kernel, packed, total)
-        else:
-            capturing.perform(partial(run_packed, executable, kernel, packed, total), owners)
+    if not total:
+        return
+    packed = executable.packer.pack(extents, values)
+    if log is not None:
+        capturing.perform(partial(_run_reading, executable, kernel, packed, total, log), owners)
+    elif capturing.active.capture is None:
+        run_packed(executable, kernel, packed, total)
+    else:
+        capturing.perform(partial(run_packed, executable, kernel, packed, total), owners)
 
 
 def run_packed(executable: Executable, kernel: Any, arguments: bytes, total: int) -> None:

@@ -17,7 +17,7 @@ from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
 from treadle.runtime import capturing
 from treadle.runtime.array import array, make
-from treadle.runtime.binding import Binding, as_array, bind, launch_extents, leaf_label
+from treadle.runtime.binding import Binding, as_array, bind, bound, launch_extents, leaf_label
 from treadle.runtime.compiler import Executable, Request
 from treadle.runtime.copying import transfer
 from treadle.runtime.device import get_device
@@ -67,22 +67,24 @@ def launch(
     """
     if not isinstance(kernel, Kernel):
         raise LaunchError(f"launch: expected a kernel, got {kernel!r}; is the decorator @kernel missing?")
-    get_device(device)
+    if device is not None:
+        get_device(device)
     extents = launch_extents(dim)
     given = _Given.of(adj_inputs or (), adj_outputs or (), len(inputs)) if adjoint else None
     if record_cmd:
         return Command(kernel, extents, [*inputs, *outputs], given, record_tape)
-    binding = bind(kernel, [*inputs, *outputs], extents)
+    parts = bound(kernel, [*inputs, *outputs], extents)
+    recorder = active.recorder
     if given is not None:
+        binding = Binding(*parts)
         call = _adjoint_of(binding, given)
         call.prepare()
         run(call.executable, kernel, extents, call.values, None, (binding, call))
-        return None
-    recorder = active.recorder
-    if recorder is not None and record_tape:
-        recorder.record_binding(binding, extents, inputs, outputs).run_forward()
+    elif recorder is not None and record_tape:
+        recorder.record_binding(Binding(*parts), extents, inputs, outputs).run_forward()
     else:
-        run(binding.compiled.forward, kernel, extents, binding.values, None, binding)
+        compiled, values, _, _ = parts
+        run(compiled.forward, kernel, extents, values, None, parts)
     return None
 
 

@@ -33,7 +33,7 @@ def target(program: Program) -> str:
 
 def _register(program: Program, name: str) -> Any:
     describe = _describer(program)
-    linked = program.executable.keep_alive
+    linked = program.executable.linked
     addresses = Addresses(linked.address, _address(_print), _address(describe))
     machine = cpu.target()
     prologue = f'target datalayout = "{machine.data_layout}"\ntarget triple = "{machine.triple}"'
