@@ -10,10 +10,10 @@ import contextlib
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import struct
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from functools import cache
@@ -61,14 +61,18 @@ def store(key: str, entry: Entry) -> None:
         if not _is_mine(path.parent.stat()):
             return
         _sweep(path.parent)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=NEW)  # readable by the owner only
+        temporary = path.parent / f"{NEW}{secrets.token_hex(8)}"
         try:
-            with open(handle, "wb") as file:
+            with open(temporary, "xb", opener=_open_for_owner) as file:
                 file.write(data)
             os.replace(temporary, path)
         except BaseException:  # an interrupt by the user as well
-            os.unlink(temporary)
+            temporary.unlink(missing_ok=True)
             raise
+
+
+def _open_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 @cache
