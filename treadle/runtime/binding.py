@@ -199,9 +199,7 @@ def _misfit(kernel: Any, name: str, error: Exception) -> LaunchError:
 
 
 def _read_only(kernel: Any, label: str) -> LaunchError:
-    return LaunchError(
-        f"kernel {kernel.name}, parameter {label}: the kernel writes to it, but its memory is read-only"
-    )
+    return LaunchError(f"kernel {kernel.name}, parameter {label}: the kernel writes to it, but its memory is read-only")
 
 
 def _check_use(compiled: CompiledKernel, arrays: dict[str, array], extents: tuple[int, ...]) -> None:
