@@ -59,14 +59,31 @@ OPTIONS: dict[str, Any] = {
     "fast_math": bool,
 }
 """The settings that a module (``set_module_options``) or a decorator can override, with their types."""
+CHOICES: dict[str, tuple[Any, ...]] = {"mode": ("release", "debug")}
+"""The values that a setting can have, where they are few."""
 revision: int = 0
 """Counts the changes of the settings that kernels are compiled with, of modules too."""
 
 
+def check(name: str, value: Any, where: str) -> None:
+    """See that one of the ``OPTIONS`` can have a value; ``where`` it is set begins the message.
+
+    Raises:
+        TypeError: it is of the wrong type. ValueError: it is none of the choices.
+    """
+    expected, choices = OPTIONS[name], CHOICES.get(name)
+    if not isinstance(value, expected):
+        raise TypeError(f"{where}: the option {name!r} must be of type {expected.__name__}, not {value!r}")
+    if choices is not None and value not in choices:
+        raise ValueError(f"{where}: the option {name!r} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
 class _Settings(ModuleType):
-    """This module, which counts changes."""
+    """This module, which checks and counts changes."""
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name in OPTIONS:
+            check(name, value, "treadle.config")
         super().__setattr__(name, value)
         if name in OPTIONS:
             super().__setattr__("revision", self.revision + 1)

@@ -30,7 +30,7 @@ def _check(function: Function) -> None:
 def test_ir_is_valid_and_prints_to_text_that_parses_back(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "VERIFY", True)
     call = case.call(wp.float64)
-    binding = bind(call.kernel, call.values, len(launch_extents(call.dim)))
+    binding = bind(call.kernel, call.values, launch_extents(call.dim))
     compiled = binding.compiled
     contiguous = dict(zip(call.kernel.parameter_names, compiled.variant.contiguous))
     raw = frontend.build_kernel(call.kernel, compiled.variant.types, contiguous, compiled.options)

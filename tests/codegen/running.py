@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 import treadle.primitives  # noqa: F401  (fills the table of ops)
 from treadle.codegen import ArgumentLayout, Emitted, Options, cpu, emit_kernel, jit
+from treadle.codegen.callables import Callables, compiled
 from treadle.codegen.worker import Worker
 from treadle.ir import Block, Builder, Function, Value
 from treadle.ir.verifier import verify
@@ -62,6 +62,9 @@ class Kernel(Builder):
         return Compiled(self.function, launch_ndim, options)
 
 
+callables = Callables(compiled())
+
+
 class Compiled:
     """A kernel in machine code; with ``exact``, no product and sum are contracted to one operation."""
 
@@ -85,8 +88,8 @@ class Compiled:
         for k, argument in enumerate(arguments):
             self.layout.pack(buffer, k, flat(argument) if isinstance(self.layout.types[k], ArrayRef) else argument)
         worker = worker or Worker()
-        address = ctypes.addressof((ctypes.c_char * len(buffer)).from_buffer(buffer))
-        self.linked.kernel(address, begin, int(np.prod(extents)) if end is None else end, worker.address)
+        run = callables.of(self.linked)
+        run(bytes(buffer), begin, int(np.prod(extents)) if end is None else end, worker.address)
         return worker
 
     @property

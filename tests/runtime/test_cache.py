@@ -154,3 +154,26 @@ def test_the_environment_key_is_the_same_in_another_process():
     code = "from treadle.runtime import cache; print(cache.environment_key())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == cache.environment_key()
+
+
+def test_an_interrupted_write_leaves_nothing(monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cache.store("key", ENTRY)
+    assert list(cache.folder().iterdir()) == []
+
+
+def test_abandoned_files_are_swept():
+    folder = cache.folder()
+    folder.mkdir(parents=True)
+    abandoned, recent, other = (folder / name for name in (".new-abandoned", ".new-recent", "other"))
+    for path in (abandoned, recent, other):
+        path.write_bytes(b"part")
+    for path in (abandoned, other):
+        os.utime(path, (1.0e9, 1.0e9))
+    cache.store("key", ENTRY)
+    assert (abandoned.exists(), recent.exists(), other.exists()) == (False, True, True)
+    assert cache.load("key") == ENTRY

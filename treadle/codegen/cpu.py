@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 from treadle.codegen import vector_math
 from treadle.codegen.target import MathFunction, Target
@@ -106,6 +107,9 @@ def optimise(text: str, *, verify: bool = False) -> llvm.ModuleRef:
         for name in _LINEAR_PASSES:
             getattr(manager, f"add_{name}_pass")()
     manager.run(module, builder)
+    # llvmlite does not free a pass manager by itself: the method that does so is hidden by an empty one of that name.
+    NewPassManager._dispose(manager)
+    manager.detach()
     return module
 
 

@@ -87,17 +87,39 @@ def write_to_stdout(text: str) -> None:
     sys.stdout.write(text)
 
 
-def print_callback(write: Callable[[str], None] = write_to_stdout) -> Any:
-    """A callback that formats what a kernel prints and gives it to ``write``. Keep it as long as workers use it."""
-    return PRINT_CALLBACK(lambda address, length: write(printing.format_record(address)))
+def print_callback(
+    write: Callable[[str], None] = write_to_stdout, report: Callable[[BaseException], None] | None = None
+) -> Any:
+    """A callback that formats what a kernel prints and gives it to ``write``. Keep it as long as workers use it.
+
+    ``report`` gets what that raises; without it, ctypes prints a traceback.
+    """
+
+    def callback(address: int, length: int) -> None:
+        try:
+            write(printing.format_record(address))
+        except BaseException as error:
+            if report is None:
+                raise
+            report(error)
+
+    return PRINT_CALLBACK(callback)
 
 
 class Worker:
     """Owns the memory of one worker; pass ``address`` to kernels. To be used by one thread at a time."""
 
     def __init__(self, callback: Any = None) -> None:
-        self.fields = WorkerFields()
-        self._callback = callback if callback is not None else print_callback()
+        self.fields = fields = WorkerFields()
+        self._errors: list[BaseException] = []
+        errors = self._errors
+
+        def report(error: BaseException) -> None:  # does not refer to the worker, which refers to the callback
+            fields.failed = 1
+            if not errors:
+                errors.append(error)
+
+        self._callback = callback if callback is not None else print_callback(report=report)
         self.fields.print = ctypes.cast(self._callback, ctypes.c_void_p).value
         self.address = ctypes.addressof(self.fields)
 
@@ -108,6 +130,10 @@ class Worker:
             return None
         fields.failed = 0
         return Failure(fields.message, fields.thread, tuple(fields.values))
+
+    def take_error(self) -> BaseException | None:
+        """The first exception that printing has raised since the last call, and forget it. It counts as a failure."""
+        return self._errors.pop() if self._errors else None
 
     def close(self) -> None:
         """Free the stack and the logs. The worker can be used again; they then grow anew."""

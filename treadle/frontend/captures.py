@@ -24,7 +24,7 @@ class Captures:
         self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._seen: set[int] = set()
-        self._body(kernel.body)
+        self._references(kernel.body)
         self.names = tuple(self._names.values())
         self.cells = tuple(self._cells.values())
 
@@ -39,8 +39,16 @@ class Captures:
         return False
 
     def _body(self, body: Body) -> None:
+        """Watch the body of a function: what it refers to, and the derivatives that it may be given."""
         if id(body) in self._seen:
             return
+        self._references(body)
+        for name in ("custom_gradient", "custom_replay"):
+            custom = self._watch(vars(body), name)
+            if custom is not None:
+                self._body(custom)
+
+    def _references(self, body: Body) -> None:
         self._seen.add(id(body))
         references = references_of(source_of(body.python), body)
         for chain in references.chains:
@@ -48,10 +56,6 @@ class Captures:
         for expression in references.statics:
             for chain in expression.chains:
                 self._chain(body, chain)
-        for name in ("custom_gradient", "custom_replay"):
-            custom = self._watch(vars(body), name)
-            if custom is not None:
-                self._body(custom)
 
     def _chain(self, body: Body, chain: Chain) -> None:
         function = body.python

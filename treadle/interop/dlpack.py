@@ -11,6 +11,7 @@ import threading
 from functools import cache
 from typing import Any
 
+from treadle.codegen.locks import held_across_forks
 from treadle.errors import ArrayError
 from treadle.interop.memory import wrap_memory
 from treadle.runtime import dlpack, shapes
@@ -31,7 +32,7 @@ for _name in _USED_NAMES:
 # Called with the GIL, as consumers written in C do it; a deleter that takes the GIL itself may do so again.
 _DELETER = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
-_consuming = threading.Lock()
+_consuming = held_across_forks(threading.Lock())
 
 
 @cache

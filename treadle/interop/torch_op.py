@@ -164,7 +164,7 @@ class TorchOp:
             else _value(p, v)
             for p, v in self._slots(values)
         ]
-        binding = bind(self.kernel, arguments, len(extents))
+        binding = bind(self.kernel, arguments, tuple(extents))
         wrong = binding.compiled.written - self._changed
         if wrong:
             raise ValueError(
@@ -268,7 +268,7 @@ class TorchOp:
 
     def _play_back(self, arguments: list[Any], extents: Shape, seeds: dict[str, array]) -> None:
         """Run the adjoint on gradients that are given: those of outputs in ``seeds``, those of inputs as ``grad``."""
-        binding = bind(self.kernel, arguments, len(extents))
+        binding = bind(self.kernel, arguments, tuple(extents))
         gradients = {label: a.grad for label, a in binding.arrays.items() if a.grad is not None} | seeds
         request = adjoint_request(binding, gradients)
         adjoint = binding.compiled.adjoint(request)

@@ -30,7 +30,7 @@ def kernel(python: Any = None, *, module: Any = None, **options: Any) -> Any:
     whose options are shared, by default that of the function.
 
     Raises:
-        TypeError: an unknown option or one of the wrong type.
+        TypeError: an unknown option or one of the wrong type. ValueError: a value that is none of the choices.
     """
     own = module_options.checked(options, "kernel")
     if python is None:

@@ -53,19 +53,17 @@ def checked(options: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The options that have an effect, with their types checked; None means "not set".
 
     Raises:
-        TypeError: an unknown option, or a value of the wrong type.
+        TypeError: an unknown option, or a value of the wrong type. ValueError: none of the choices.
     """
     result: dict[str, Any] = {}
     for name, value in options.items():
-        expected = config.OPTIONS.get(name)
-        if expected is None:
+        if name not in config.OPTIONS:
             if name in _WITHOUT_EFFECT:
                 continue
             raise TypeError(f"{where}: there is no option {name!r}; the options are {', '.join(config.OPTIONS)}")
         if value is None:
             continue
-        if not isinstance(value, expected):
-            raise TypeError(f"{where}: the option {name!r} must be of type {expected.__name__}, not {value!r}")
+        config.check(name, value, where)
         result[name] = value
     return result
 
@@ -74,7 +72,7 @@ def set_module_options(options: Mapping[str, Any], module: Any = None) -> None:
     """Set options for the kernels of a module: of the caller's, or of the Python module given.
 
     Raises:
-        TypeError: an unknown option, or a value of the wrong type.
+        TypeError: an unknown option, or a value of the wrong type. ValueError: none of the choices.
     """
     name = (
         sys._getframe(1).f_globals.get("__name__", "") if module is None else getattr(module, "__name__", str(module))

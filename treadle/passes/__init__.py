@@ -11,3 +11,4 @@ from treadle.passes.pipeline import finish as finish
 from treadle.passes.pipeline import prepare as prepare
 from treadle.passes.places import Places as Places
 from treadle.passes.places import first_places as first_places
+from treadle.passes.required import required as required

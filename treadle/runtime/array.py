@@ -117,6 +117,11 @@ class array(Views, HostProtocols, metaclass=ArrayMeta):
         """The array that None stands for as an argument: no elements, and the address 0."""
         return make(_NOTHING, 0, dtype, (0,) * ndim, (0,) * ndim, True)
 
+    @property
+    def is_null(self) -> bool:
+        """Whether this stands for None as an argument."""
+        return self.allocation is _NOTHING
+
     # -- Gradient
 
     @property

@@ -6,27 +6,31 @@ run by then.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Optional
 
 import numpy as np
 
+from treadle.codegen.locks import compiling
 from treadle.errors import ArrayError, LaunchError
 from treadle.language.errors import CompileError
 from treadle.runtime.array import array
 from treadle.runtime.compiler import CompiledKernel, Variant
 from treadle.types import bool_, generics
 from treadle.types.arrays import ArrayType, array_type
-from treadle.types.layout import leaf_values, leaves
+from treadle.types.convert import converter
+from treadle.types.layout import leaf_values, leaves, taker
+from treadle.types.scalars import is_scalar
 from treadle.types.storage import Aggregate, ArrayRef
 from treadle.types.values import type_of
 
 MAX_LAUNCH_NDIM = 4
-# A thread index is an int32 in a kernel.
+# A thread index is an int32 in a kernel; threads are counted in an int64.
 MAX_EXTENT = 2**31 - 1
+MAX_THREADS = 2**63 - 1
 
 foreign_converters: list[Callable[[Any], Optional[array]]] = []
 """Functions that make an array of an object of another framework without a copy, or return None."""
@@ -52,7 +56,7 @@ def launch_extents(dim: Any) -> tuple[int, ...]:
     """``dim`` of a launch as one to four extents.
 
     Raises:
-        LaunchError: more than four, negative, or too large for a thread index.
+        LaunchError: more than four, negative, too large for a thread index, or too many threads to count.
     """
     if dim.__class__ is int and 0 <= dim <= MAX_EXTENT:
         return (dim,)
@@ -67,22 +71,17 @@ def launch_extents(dim: Any) -> tuple[int, ...]:
             raise LaunchError(f"launch: dim {dim!r} has a negative extent")
         if extent > MAX_EXTENT:
             raise LaunchError(f"launch: extent {extent} in dim {dim!r} is too large for a thread index (int32)")
+    if math.prod(extents) > MAX_THREADS:
+        raise LaunchError(f"launch: dim {dim!r} is too many threads, {math.prod(extents)}; {MAX_THREADS} are possible")
     return extents
 
 
-@dataclass(slots=True)
-class _Parameter:
-    """What ``bind`` must know of a parameter, worked out once.
+_Parameter = tuple[str, Any, Any, int, Optional[Callable[[Any], Any]], Optional[Callable[[Any], list[Any]]]]
+"""What ``bind`` must know of a parameter, worked out once: a plain tuple, which Python takes apart fastest.
 
-    ``dtype``: that of the elements, for an array of a known type; ``take``: takes a value of a known type
-    without arrays in it apart; both None: see ``_bind_general``.
-    """
-
-    name: str
-    annotation: Any
-    dtype: Any = None
-    ndim: int = 0
-    take: Optional[Callable[[Any], list[Any]]] = None
+Its name and annotation; the dtype and the number of dimensions, for an array of a known type; a function that
+converts a scalar of a known type; one that takes a composite of a known type apart. None where it is something else.
+"""
 
 
 @dataclass(slots=True)
@@ -99,10 +98,11 @@ class Plan:
 
 def plan_of(kernel: Any) -> Plan:
     """The plan of a kernel, made at its first launch."""
-    plan: Optional[Plan] = kernel.runtime
-    if plan is None:
-        plan = kernel.runtime = _make_plan(kernel)
-    return plan
+    with compiling:
+        plan: Optional[Plan] = kernel.runtime
+        if plan is None:
+            plan = kernel.runtime = _make_plan(kernel)
+        return plan
 
 
 def _make_plan(kernel: Any) -> Plan:
@@ -110,58 +110,112 @@ def _make_plan(kernel: Any) -> Plan:
     positions: dict[str, tuple[int, int]] = {}
     width, fixed = 0, True
     for name, annotation in kernel.parameter_types.items():
-        parameter = _Parameter(name, annotation)
-        parameters.append(parameter)
         if generics.is_generic(annotation) or annotation.kind == "struct":
             fixed = False
+            parameters.append((name, annotation, None, 0, None, None))
         elif annotation.kind == "array":
-            parameter.dtype, parameter.ndim = annotation.dtype, annotation.ndim
+            parameters.append((name, annotation, annotation.dtype, annotation.ndim, None, None))
             positions[name] = (width, 1 + 2 * annotation.ndim)
             width += 1 + 2 * annotation.ndim
+        elif is_scalar(annotation):
+            parameters.append((name, annotation, None, 0, converter(annotation), None))
+            width += 1
         else:
-            pieces = leaves(annotation)
-            width += len(pieces)
-            if not isinstance(pieces[0].type, Aggregate):
-                parameter.take = partial(leaf_values, annotation)
+            parameters.append((name, annotation, None, 0, None, _taker_of(annotation)))
+            width += len(leaves(annotation))
     return Plan(parameters, positions if fixed else None)
 
 
-def bind(kernel: Any, arguments: Sequence[Any], launch_ndim: int) -> Binding:
+def _taker_of(annotation: Any) -> Callable[[Any], list[Any]]:
+    """The function that takes a composite apart, into what the packer takes."""
+    take = taker(annotation)
+    if isinstance(leaves(annotation)[0].type, Aggregate):
+        return lambda argument: [_packed(piece) for piece in take(argument)]
+    return take
+
+
+def bind(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Binding:
     """Check ``arguments`` and bind them to the variant of ``kernel`` that fits them, compiling it if need be.
 
+    ``extents``: those of the launch.
+
     Raises:
-        LaunchError: a wrong number, type, dimension or device of arguments.
+        LaunchError: a wrong number, type, dimension or device of arguments, or more threads than the kernel can count.
     """
+    return Binding(*bound(kernel, arguments, extents))
+
+
+Bound = tuple[CompiledKernel, list[Any], dict[str, array], dict[str, tuple[int, int]]]
+"""The fields of a ``Binding``, which a launch that nothing keeps need not make."""
+
+
+def bound(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Bound:
+    """As ``bind``, but the fields alone."""
     plan: Plan = kernel.runtime or plan_of(kernel)
     if len(arguments) != len(plan.parameters):
-        names = ", ".join(p.name for p in plan.parameters)
+        names = ", ".join(kernel.parameter_names)
         raise LaunchError(
             f"kernel {kernel.name} takes {len(plan.parameters)} arguments ({names}), but {len(arguments)} were given"
         )
     if plan.positions is None:
-        return _bind_general(kernel, plan, arguments, launch_ndim)
+        return _bound_general(kernel, plan, arguments, extents)
     values: list[Any] = []
     arrays: dict[str, array] = {}
-    contiguous: list[bool] = []
-    for parameter, argument in zip(plan.parameters, arguments):
-        if parameter.dtype is not None:
-            is_known = argument.__class__ is array and argument.dtype is parameter.dtype
-            if not is_known or argument.ndim != parameter.ndim:
-                argument = as_array(kernel, parameter.name, parameter.annotation, argument)
-            arrays[parameter.name] = argument
-            values += argument._descriptor
-            contiguous.append(argument.is_contiguous)
-        else:
-            values += _taken(kernel, parameter, argument)
-    key = (launch_ndim, *contiguous)
+    has_none = False
+    launch_ndim = len(extents)
+    key: Any = launch_ndim
+    for (name, annotation, dtype, ndim, convert, take), argument in zip(plan.parameters, arguments):
+        if dtype is not None:
+            if argument.__class__ is not array or argument.dtype is not dtype or argument.ndim != ndim:
+                has_none |= argument is None
+                argument = as_array(kernel, name, annotation, argument)
+            arrays[name] = argument
+            values += argument._words or argument._descriptor
+            if not argument.is_contiguous:
+                key = (key, name)
+            continue
+        try:
+            if convert is not None:
+                values.append(convert(argument))
+            else:
+                values += take(argument)  # type: ignore[misc]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise _misfit(kernel, name, error) from None
     compiled = plan.variants.get(key)
     if compiled is None or compiled.is_stale():
-        flags = iter(contiguous)
-        all_flags = tuple(p.dtype is not None and next(flags) for p in plan.parameters)
-        types = tuple(p.annotation for p in plan.parameters)
-        compiled = plan.variants[key] = _compiled(kernel, Variant(types, all_flags, launch_ndim))
-    refuse_read_only(compiled, arrays)
-    return Binding(compiled, values, arrays, plan.positions)
+        types = kernel.parameter_types
+        contiguous = tuple(name in arrays and arrays[name].is_contiguous for name in types)
+        compiled = plan.variants[key] = _compiled(kernel, Variant(tuple(types.values()), contiguous, launch_ndim))
+    for label in compiled.written:
+        if arrays[label].allocation.readonly:
+            raise _read_only(kernel, label)
+    if has_none or launch_ndim > 1:
+        _check_use(compiled, arrays, extents)
+    return compiled, values, arrays, plan.positions
+
+
+def _misfit(kernel: Any, name: str, error: Exception) -> LaunchError:
+    return LaunchError(f"kernel {kernel.name}, parameter {name}: {error}")
+
+
+def _read_only(kernel: Any, label: str) -> LaunchError:
+    return LaunchError(f"kernel {kernel.name}, parameter {label}: the kernel writes to it, but its memory is read-only")
+
+
+def _check_use(compiled: CompiledKernel, arrays: dict[str, array], extents: tuple[int, ...]) -> None:
+    """Refuse None for an array that all threads use, and more threads than the kernel can count."""
+    total, name = math.prod(extents), compiled.kernel.name
+    if total > MAX_EXTENT and compiled.asks_flat_index:
+        raise LaunchError(
+            f"kernel {name} asks for the flat index of its threads, which does not fit an int32 in a launch of "
+            f"{extents}"
+        )
+    for label in compiled.required if total else ():
+        if arrays[label].is_null:
+            raise LaunchError(
+                f"kernel {name}, parameter {label}: got None, but the kernel uses the array without asking whether it "
+                f"is there; give an array (of a gradient: set requires_grad), or ask `if {label}:` in the kernel"
+            )
 
 
 def _compiled(kernel: Any, variant: Variant) -> CompiledKernel:
@@ -172,30 +226,21 @@ def _compiled(kernel: Any, variant: Variant) -> CompiledKernel:
             sight, so they are kept in Python's development mode (``python -X dev``) only.
     """
     try:
-        return CompiledKernel(kernel, variant)
+        with compiling:
+            return CompiledKernel(kernel, variant)
     except CompileError as error:
         if not sys.flags.dev_mode:
             error = error.with_traceback(None)
         raise error from None
 
 
-def _taken(kernel: Any, parameter: _Parameter, argument: Any) -> list[Any]:
-    """The leaves of a scalar or composite."""
-    try:
-        if parameter.take is not None:
-            return parameter.take(argument)
-        return [_packed(piece) for piece in leaf_values(parameter.annotation, argument)]
-    except (TypeError, ValueError, OverflowError) as error:
-        raise LaunchError(f"kernel {kernel.name}, parameter {parameter.name}: {error}") from None
-
-
-def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], launch_ndim: int) -> Binding:
-    """As ``bind``, for kernels with generic parameters or structs."""
+def _bound_general(kernel: Any, plan: Plan, arguments: Sequence[Any], extents: tuple[int, ...]) -> Bound:
+    """As ``bound``, for kernels with generic parameters or structs."""
     binding = Binding(None, [], {}, {})
+    launch_ndim = len(extents)
     types: list[Any] = []
     contiguous: list[bool] = []
-    for parameter, argument in zip(plan.parameters, arguments):
-        name, annotation = parameter.name, parameter.annotation
+    for (name, annotation, *_), argument in zip(plan.parameters, arguments):
         if annotation.__class__ is ArrayType or (annotation is Any and _is_array(argument)):
             given = as_array(kernel, name, annotation, argument)
             _bind_array(binding, name, given)
@@ -211,9 +256,11 @@ def _bind_general(kernel: Any, plan: Plan, arguments: Sequence[Any], launch_ndim
     if compiled is None or compiled.is_stale():
         variant = Variant(tuple(types), tuple(contiguous), launch_ndim)
         compiled = plan.variants[key] = _compiled(kernel, variant)
-    binding.compiled = compiled
-    refuse_read_only(compiled, binding.arrays)
-    return binding
+    for label in compiled.written:
+        if binding.arrays[label].allocation.readonly:
+            raise _read_only(kernel, label)
+    _check_use(compiled, binding.arrays, extents)
+    return compiled, binding.values, binding.arrays, binding.positions
 
 
 def _is_array(argument: Any) -> bool:
@@ -295,7 +342,7 @@ def bind_value(kernel: Any, name: str, type_: Any, argument: Any, binding: Bindi
     try:
         pieces = leaf_values(type_, argument)
     except (TypeError, ValueError, OverflowError) as error:
-        raise LaunchError(f"kernel {kernel.name}, parameter {name}: {error}") from None
+        raise _misfit(kernel, name, error) from None
     if type_.kind != "struct":
         binding.values += [_packed(piece) for piece in pieces]
         return
@@ -315,14 +362,3 @@ def _packed(piece: Any) -> Any:
 def leaf_label(name: str, path: tuple[Any, ...]) -> str:
     """The label of an array inside a struct parameter: ``state.positions``."""
     return ".".join((name, *(str(step) for step in path)))
-
-
-def refuse_read_only(compiled: CompiledKernel, arrays: dict[str, array]) -> None:
-    """Complain about memory that must not be written where the kernel writes."""
-    for label in compiled.written:
-        argument = arrays.get(label)
-        if argument is not None and argument.allocation.readonly:
-            raise LaunchError(
-                f"kernel {compiled.kernel.name}, parameter {label}: the kernel writes to it, "
-                "but its memory is read-only"
-            )

@@ -10,10 +10,11 @@ import contextlib
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import struct
 import sys
-import tempfile
+import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,10 @@ _MAGIC = b"TREADLE\n"
 _FORMAT = 1
 _HEADER = struct.Struct("<8sI32sQQ")  # magic, format, checksum of the rest, sizes of metadata and object
 _SUFFIX = ".kernel"
+NEW = ".new-"
+"""How the names of files begin that are being written."""
+_ABANDONED = 24 * 3600
+"""The age in seconds at which nobody writes to such a file any more."""
 _UNUSABLE = (OSError, ValueError, RuntimeError)
 """What a folder or a file that cannot be used raises."""
 
@@ -55,13 +60,30 @@ def store(key: str, entry: Entry) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_mine(path.parent.stat()):
             return
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")  # readable by the owner only
+        _sweep(path.parent)
+        temporary = path.parent / f"{NEW}{secrets.token_hex(8)}"
         try:
-            with open(handle, "wb") as file:
+            with open(temporary, "xb", opener=_open_for_owner) as file:
                 file.write(data)
             os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
+        except BaseException:  # an interrupt by the user as well
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def _open_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+@cache
+def _sweep(folder_path: Path) -> None:
+    """Once a process: remove what others began to write long ago and never finished."""
+    oldest = time.time() - _ABANDONED
+    with os.scandir(folder_path) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):  # another process was faster
+                if entry.name.startswith(NEW) and entry.stat().st_mtime < oldest:
+                    os.unlink(entry.path)
 
 
 def clear() -> None:

@@ -6,9 +6,8 @@ A hit in the cache does not run the frontend: what a launch needs besides the ma
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import struct
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -19,16 +18,17 @@ from treadle.ad.adjoint import adjoint_kernel, check_available
 from treadle.ad.errors import DerivativeError
 from treadle.ad.gradients import expand_gradients
 from treadle.ad.log import with_appends
-from treadle.codegen import Message, Options, cpu, emit_kernel, jit
-from treadle.codegen.arguments import EXTENTS, entry_format, entry_size
+from treadle.codegen import Message, Options, callables, cpu, emit_kernel, jit
+from treadle.codegen.callables import Callables
+from treadle.codegen.locks import compiling
 from treadle.errors import TreadleError
 from treadle.ir.core import Function, Location
 from treadle.passes.access import Access
 from treadle.runtime import cache, native
 from treadle.runtime.alone import one_at_a_time
-from treadle.types import scalars
+from treadle.runtime.packing import Packer
 from treadle.types.layout import leaves
-from treadle.types.storage import Aggregate, ArrayRef, StorageType
+from treadle.types.storage import ArrayRef, StorageType
 
 SYMBOL = "kernel"
 
@@ -66,11 +66,10 @@ class Executable:
     """Machine code that can be called, and how its arguments are packed."""
 
     run: Any
-    """``run(arguments, begin, end, worker)``, see ``docs/architecture.md``."""
-    pack: Any
-    """``pack(extents…, leaf values…) -> bytes``."""
+    """``run(arguments, begin, end, worker)``, see ``codegen.callables``."""
+    packer: Packer
     messages: list[Message]
-    keep_alive: Any = field(repr=False, default=None)
+    linked: jit.Linked = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +113,6 @@ class Adjoint:
     executable: Optional[Executable] = field(repr=False, default=None)
 
 
-_lock = threading.RLock()
-
-
 class CompiledKernel:
     """One variant of a kernel: its forward machine code and, made when asked for, its adjoints."""
 
@@ -138,6 +134,8 @@ class CompiledKernel:
         self.hazards: frozenset[tuple[str, str]] = frozenset()
         """Pairs (read, written) of array labels: the kernel may read the one after writing the other."""
         self._places: dict[str, list[Any]] = {}
+        self.required: tuple[str, ...] = ()
+        """Labels of the arrays that every thread uses, so that they must be there."""
         self.asks_flat_index = False
         """Whether a thread asks for its flat index, an int32, so that there can be no more threads than that."""
         self.forward = self._compile_forward()
@@ -180,7 +178,7 @@ class CompiledKernel:
         return self._function
 
     def _compile_forward(self) -> Executable:
-        with _lock:
+        with compiling:
             key = self._key("forward")
             entry = cache.load(key) if key else None
             if entry is not None:
@@ -188,6 +186,7 @@ class CompiledKernel:
                 self.access = {k: Access(**v) for k, v in entry.metadata["access"].items()}
                 self.hazards = frozenset((r, w) for r, w in entry.metadata["hazards"])
                 self._places = entry.metadata["places"]
+                self.required = tuple(entry.metadata["required"])
                 self.asks_flat_index = entry.metadata["flat"]
                 return self._link(entry, self._parameter_types())
             function = passes.finish(self.function(), self.options)
@@ -196,6 +195,7 @@ class CompiledKernel:
             self.access = passes.analyse(function)
             self.hazards = passes.read_after_write(function)
             self._places = self._encode_places(passes.first_places(function))
+            self.required = tuple(sorted(passes.required(function)))
             access = {k: asdict(a) for k, a in self.access.items()}
             self.asks_flat_index = any(
                 op.name == "thread_index" and op.attributes["rank"] == 1 for op in function.body.walk()
@@ -204,6 +204,7 @@ class CompiledKernel:
                 "access": access,
                 "hazards": sorted(self.hazards),
                 "places": self._places,
+                "required": self.required,
                 "flat": self.asks_flat_index,
             }
             return self._generate(function, key, metadata)
@@ -242,7 +243,7 @@ class CompiledKernel:
         """The adjoint for ``request``, without machine code unless it was in the cache."""
         found = self._adjoints.get(request)
         if found is None:
-            with _lock:
+            with compiling:
                 found = self._adjoints[request] = self._prepare(request)
         return found
 
@@ -256,7 +257,7 @@ class CompiledKernel:
         if adjoint.error is not None:
             raise DerivativeError(adjoint.error.reason, adjoint.error.location)
         if adjoint.executable is None:
-            with _lock:
+            with compiling:
                 function = adjoint.function or self._adjoint_function(request)
                 metadata = {
                     "needed": sorted(adjoint.needed),
@@ -309,7 +310,7 @@ class CompiledKernel:
     def logged_forward(self) -> Executable:
         """The kernel, which also logs what its atomics return."""
         if self._logged is None:
-            with _lock:
+            with compiling:
                 key = self._key("logged")
                 entry = cache.load(key) if key else None
                 if entry is not None:
@@ -333,7 +334,7 @@ class CompiledKernel:
         ``purpose`` tells it from others. ``types`` are those of its parameters. ``make`` returns the function, ready
         for code generation, and facts that JSON can hold. Each run of the code must have memory of its own to write to.
         """
-        with _lock:
+        with compiling:
             key = self._key(purpose)
             entry = cache.load(key) if key else None
             if entry is not None:
@@ -395,7 +396,17 @@ class CompiledKernel:
             native.load(source)
         linked = jit.link(entry.object, SYMBOL)
         messages = [_decode_message(m) for m in entry.metadata["messages"]]
-        return Executable(linked.kernel, packer(types), messages, linked)
+        return Executable(_callables().of(linked), Packer(types), messages, linked)
+
+
+@functools.cache
+def _callables() -> Callables:
+    key = f"{cache.environment_key()} callables"
+    entry = cache.load(key)
+    if entry is None:
+        entry = cache.Entry(callables.compiled())
+        cache.store(key, entry)
+    return Callables(entry.object)
 
 
 def _alone(executable: Executable) -> Executable:
@@ -412,37 +423,6 @@ def _encode_message(message: Message) -> list[Any]:
 def _decode_message(encoded: list[Any]) -> Message:
     template, types, location = encoded
     return Message(template, tuple(types), Location(*location) if location else None)
-
-
-def packer(types: Sequence[StorageType]) -> Callable[..., bytes]:
-    """A function from the four extents and the leaf values of all parameters to the kernel's argument buffer.
-
-    An aggregate is given as bytes.
-    """
-    codes = ["=4q"]
-    for type_ in types:
-        code = f"{type_.size}s" if isinstance(type_, Aggregate) else entry_format(type_)
-        codes.append(f"{code}{entry_size(type_) - struct.calcsize('=' + code)}x")
-    pack = struct.Struct("".join(codes)).pack
-    half = [EXTENTS + k for k, type_ in enumerate(_leaf_types(types)) if type_ is scalars.bfloat16]
-    if not half:
-        return pack
-
-    def pack_bfloat16(*values: Any) -> bytes:
-        converted = list(values)
-        for k in half:
-            converted[k] = scalars.bfloat16_from_float(converted[k])
-        return pack(*converted)
-
-    return pack_bfloat16
-
-
-def _leaf_types(types: Sequence[StorageType]) -> list[Any]:
-    """The type of each value that is packed; None for the words of an array handle."""
-    found: list[Any] = []
-    for type_ in types:
-        found += [None] * (1 + 2 * type_.ndim) if isinstance(type_, ArrayRef) else [type_]
-    return found
 
 
 def _labels(names: Sequence[str], types: Sequence[Any]) -> list[str]:

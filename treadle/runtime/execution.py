@@ -48,29 +48,24 @@ def run(
     ``log``: what the adjoint of a launch reads. ``owners``: what keeps alive the memory that ``values`` refer to.
 
     Raises:
-        KernelError: an assertion failed in one of them.
+        KernelError: an assertion failed in one of them. What printing raises, as when the output is closed.
     """
     total = math.prod(extents)
-    if total:
-        packed = executable.pack(*padded(extents), *values)
-        if log is not None:
-            capturing.perform(partial(_run_reading, executable, kernel, packed, total, log), owners)
-        elif capturing.active.capture is None:
-            run_packed(executable, kernel, packed, total)
-        else:
-            capturing.perform(partial(run_packed, executable, kernel, packed, total), owners)
-
-
-def padded(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Four extents, 1 where there is none."""
-    return extents + (1, 1, 1)[: 4 - len(extents)]
+    if not total:
+        return
+    packed = executable.packer.pack(extents, values)
+    if log is not None:
+        capturing.perform(partial(_run_reading, executable, kernel, packed, total, log), owners)
+    elif capturing.active.capture is None:
+        run_packed(executable, kernel, packed, total)
+    else:
+        capturing.perform(partial(run_packed, executable, kernel, packed, total), owners)
 
 
 def run_packed(executable: Executable, kernel: Any, arguments: bytes, total: int) -> None:
     """Run ``total`` threads on packed arguments; see ``run``."""
     worker = _local.worker
-    executable.run(arguments, 0, total, worker.address)
-    if worker.fields.failed:
+    if executable.run(arguments, 0, total, worker.address):
         raise _failure(executable, kernel, worker)
 
 
@@ -118,9 +113,11 @@ def trim() -> None:
         _local.worker.close()
 
 
-def _failure(executable: Executable, kernel: Any, worker: Worker) -> Exception:
+def _failure(executable: Executable, kernel: Any, worker: Worker) -> BaseException:
     """The exception for the failure that a worker recorded, which is cleared."""
-    failure = worker.take_failure()
+    error, failure = worker.take_error(), worker.take_failure()
+    if error is not None:
+        return error
     assert failure is not None
     text = failure_text(failure, executable.messages)
     if failure.out_of_memory:

@@ -10,6 +10,7 @@ import itertools
 import linecache
 import types as python_types
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from treadle.language.bodies import Body
@@ -27,7 +28,9 @@ def from_text(text: str, names: Mapping[str, Any]) -> Any:
     return namespace[next(c.co_name for c in code.co_consts if isinstance(c, python_types.CodeType))]
 
 
+@cache
 def _compiled(text: str) -> python_types.CodeType:
+    """The code of a text: the same object for the same text, as its source, which is kept, goes with it."""
     file = f"<treadle {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     return compile(text, file, "exec")

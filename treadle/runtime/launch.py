@@ -17,11 +17,11 @@ from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
 from treadle.runtime import capturing
 from treadle.runtime.array import array, make
-from treadle.runtime.binding import MAX_EXTENT, Binding, as_array, bind, launch_extents, leaf_label
+from treadle.runtime.binding import Binding, as_array, bind, bound, launch_extents, leaf_label
 from treadle.runtime.compiler import Executable, Request
 from treadle.runtime.copying import transfer
 from treadle.runtime.device import get_device
-from treadle.runtime.execution import padded, run, run_packed
+from treadle.runtime.execution import run, run_packed
 from treadle.runtime.layouts import new_layout
 from treadle.runtime.recording import active
 from treadle.types.arrays import array_type
@@ -67,22 +67,24 @@ def launch(
     """
     if not isinstance(kernel, Kernel):
         raise LaunchError(f"launch: expected a kernel, got {kernel!r}; is the decorator @kernel missing?")
-    get_device(device)
+    if device is not None:
+        get_device(device)
     extents = launch_extents(dim)
     given = _Given.of(adj_inputs or (), adj_outputs or (), len(inputs)) if adjoint else None
     if record_cmd:
         return Command(kernel, extents, [*inputs, *outputs], given, record_tape)
-    binding = bind_launch(kernel, [*inputs, *outputs], extents)
+    parts = bound(kernel, [*inputs, *outputs], extents)
+    recorder = active.recorder
     if given is not None:
+        binding = Binding(*parts)
         call = _adjoint_of(binding, given)
         call.prepare()
         run(call.executable, kernel, extents, call.values, None, (binding, call))
-        return None
-    recorder = active.recorder
-    if recorder is not None and record_tape:
-        recorder.record_binding(binding, extents, inputs, outputs).run_forward()
+    elif recorder is not None and record_tape:
+        recorder.record_binding(Binding(*parts), extents, inputs, outputs).run_forward()
     else:
-        run(binding.compiled.forward, kernel, extents, binding.values, None, binding)
+        compiled, values, _, _ = parts
+        run(compiled.forward, kernel, extents, values, None, parts)
     return None
 
 
@@ -117,21 +119,6 @@ class _AdjointCall:
         """Make the copies, which every run consumes."""
         for copy, original in self.copies:
             transfer(copy, original)
-
-
-def bind_launch(kernel: Any, arguments: Sequence[Any], extents: tuple[int, ...]) -> Binding:
-    """The arguments of a launch, bound.
-
-    Raises:
-        LaunchError: they do not fit, or the threads are too many for what the kernel asks.
-    """
-    binding = bind(kernel, arguments, len(extents))
-    if len(extents) > 1 and binding.compiled.asks_flat_index and math.prod(extents) > MAX_EXTENT:
-        raise LaunchError(
-            f"kernel {kernel.name} asks for the flat index of its threads, which does not fit an int32 in a launch of "
-            f"{extents}"
-        )
-    return binding
 
 
 def _adjoint_of(binding: Binding, given: _Given) -> _AdjointCall:
@@ -317,13 +304,13 @@ class Command:
 
     def _bind(self, arguments: list[Any], extents: tuple[int, ...]) -> None:
         """Take new arguments; nothing changes if they do not fit."""
-        binding = bind_launch(self.kernel, arguments, extents)
+        binding = bind(self.kernel, arguments, extents)
         adjoint = None if self._given is None else _adjoint_of(binding, self._given)
         if adjoint is None:
             executable, values = binding.compiled.forward, binding.values
         else:
             executable, values = adjoint.executable, adjoint.values
-        self._packed = executable.pack(*padded(extents), *values)
+        self._packed = executable.packer.pack(extents, values)
         self._total = math.prod(extents)
         self._executable, self._arguments, self._extents = executable, arguments, extents
         # The packed arguments refer to the memory of these arrays.

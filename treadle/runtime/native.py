@@ -13,18 +13,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
+from treadle.codegen.locks import compiling
 from treadle.errors import TreadleError
 from treadle.runtime import cache
 
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _FLAGS = ["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=fast"]
 
-_lock = threading.Lock()
 _loaded: set[str] = set()
 
 
@@ -38,7 +37,7 @@ def load(source: str) -> None:
     Raises:
         NativeError: there is no compiler, or it refused the text.
     """
-    with _lock:
+    with compiling:
         if source not in _loaded:
             llvm.load_library_permanently(str(_library(source)))
             _loaded.add(source)
@@ -72,18 +71,32 @@ def _library(source: str) -> Path:
         return kept
     folder = Path(tempfile.mkdtemp(prefix="treadle-"))
     text, built = folder / "native.cpp", folder / f"native{_SUFFIX}"
-    text.write_text(source)
-    _compile([*command, *_FLAGS, *_machine_flag(command), str(text), "-o", str(built)])
     try:
-        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial = kept.with_name(f".new-{os.getpid()}-{kept.name}")
+        text.write_text(source)
+        _compile([*command, *_FLAGS, *_machine_flag(command), str(text), "-o", str(built)])
+        _keep(built, kept)
+    except OSError:
+        if built.exists():  # the cache cannot be written to: use the library where it was built
+            return built
+        raise
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    return kept
+
+
+def _keep(built: Path, kept: Path) -> None:
+    """Copy a library to where it is kept; what is there is whole at any time."""
+    kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = kept.with_name(f"{cache.NEW}{os.getpid()}-{kept.name}")
+    try:
         shutil.copyfile(built, partial)
         os.chmod(partial, 0o700)
         os.replace(partial, kept)
-    except OSError:  # a cache that cannot be written to: use the library where it was built
-        return built
-    shutil.rmtree(folder, ignore_errors=True)
-    return kept
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _machine_flag(command: list[str]) -> list[str]:

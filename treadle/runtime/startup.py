@@ -7,6 +7,7 @@ from typing import Any
 
 from treadle import config
 from treadle.codegen import cpu
+from treadle.errors import TreadleError
 from treadle.language.functions import Kernel
 from treadle.runtime import cache
 from treadle.runtime.array import array
@@ -30,26 +31,40 @@ def load_module(module: Any = None, device: DeviceLike = None, recursive: bool =
 
     ``recursive`` includes the modules within it. Generic kernels are left out, as their types are
     not known; arrays are taken to be contiguous, and launches to have one dimension.
+
+    Raises:
+        TreadleError: no module of that name has been imported.
     """
-    if module is None:
-        name = sys._getframe(1).f_globals.get("__name__", "")
-    else:
-        name = getattr(module, "__name__", None) or getattr(module, "name", None) or str(module)
-    force_load(device, [m for m in list(sys.modules) if m == name or (recursive and m.startswith(name + "."))])
+    name = sys._getframe(1).f_globals.get("__name__", "") if module is None else _name_of(module)
+    found = [m for m in list(sys.modules) if m == name or (recursive and m.startswith(name + "."))]
+    if not found and isinstance(module, str):
+        raise _unknown("load_module", name)
+    force_load(device, found)
 
 
 def force_load(device: DeviceLike = None, modules: Any = None) -> None:
-    """Compile the kernels of the named modules, or of all; see ``load_module``."""
+    """Compile the kernels of the given modules, or of all; see ``load_module``, also for what it raises."""
     get_device(device)
-    for name in list(sys.modules) if modules is None else [getattr(m, "name", m) for m in modules]:
-        for value in list(vars(sys.modules.get(name, object())).values()) if name in sys.modules else ():
+    for module in list(sys.modules) if modules is None else modules:
+        name = _name_of(module)
+        if name not in sys.modules and isinstance(module, str):
+            raise _unknown("force_load", name)
+        for value in list(getattr(sys.modules.get(name), "__dict__", {}).values()):
             if isinstance(value, Kernel) and not value.is_generic:
                 _load(value)
 
 
+def _name_of(module: Any) -> str:
+    return getattr(module, "__name__", None) or getattr(module, "name", None) or str(module)
+
+
+def _unknown(where: str, name: str) -> TreadleError:
+    return TreadleError(f"{where}: no module of the name {name!r} has been imported")
+
+
 def _load(kernel: Kernel) -> None:
     arguments = [_placeholder(t) for t in kernel.parameter_types.values()]
-    bind(kernel, arguments, 1)
+    bind(kernel, arguments, (0,))
 
 
 def _placeholder(type_: Any) -> Any:

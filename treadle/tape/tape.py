@@ -87,7 +87,7 @@ class Tape:
     ) -> None:
         """Record a launch without running it; ``launch`` does this when a tape is active."""
         extents = launch_extents(dim)
-        binding = bind(kernel, [*inputs, *outputs], len(extents))
+        binding = bind(kernel, [*inputs, *outputs], extents)
         self._record_binding(binding, extents, inputs, outputs, metadata)
 
     def record_func(self, backward: Callable[[], None], arrays: Sequence[array]) -> None:

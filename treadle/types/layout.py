@@ -64,24 +64,19 @@ def leaf_values(type_: Any, value: Any) -> list[Any]:
     member is the object itself. A composite may also be given as a sequence or NumPy array,
     a struct as a NumPy record. Raises TypeError or ValueError for a value that does not fit.
     """
-    take = _TAKERS.get(type_)
-    if take is None:
-        take = _TAKERS[type_] = _taker(type_)
-    return take(value)
+    return taker(type_)(value)
 
 
-_TAKERS: dict[Any, Callable[[Any], list[Any]]] = {}
-
-
-def _taker(type_: Any) -> Callable[[Any], list[Any]]:
-    """The function that takes the values of one type apart."""
+@cache
+def taker(type_: Any) -> Callable[[Any], list[Any]]:
+    """The function that takes the values of one type apart, see ``leaf_values``."""
     if scalars.is_scalar(type_):
         convert = converter(type_)
         return lambda value: [convert(value)]
     if type_.kind == "array":
         return lambda value: [value]
     if type_.kind == "struct":
-        members = [(name, _taker(member)) for name, member in type_.fields.items()]
+        members = [(name, taker(member)) for name, member in type_.fields.items()]
         return lambda value: _struct_leaves(type_.coerce(value), members)
     if type_.length > LARGE:
         return lambda value: [type_.coerce(value).numpy_value().reshape(-1)]

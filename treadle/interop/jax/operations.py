@@ -14,7 +14,6 @@ from treadle.interop.jax.calls import Settings, Shape, call_target
 from treadle.interop.jax.handler import call_words
 from treadle.interop.jax.programs import Parameter, Program, Role
 from treadle.interop.jax.targets import target
-from treadle.runtime.execution import padded
 from treadle.types.storage import Aggregate
 
 
@@ -59,7 +58,7 @@ class Operation:
             else:
                 leaves += [bytes(t.size) if isinstance(t, Aggregate) else 0 for t in p.types]
         extents = self.settings.extents
-        packed = self.program.executable.pack(*padded(extents), *leaves)
+        packed = self.program.executable.packer.pack(extents, leaves)
         operands = [self._nbytes(p) for p in self.program.operands]
         results = [self._nbytes(p) for p in self.program.results]
         zeros = [

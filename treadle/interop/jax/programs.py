@@ -6,7 +6,6 @@ A program is a kernel, the adjoint of one, or the adjoint of that. It knows noth
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -19,6 +18,7 @@ from treadle import passes
 from treadle.ad import DerivativeError
 from treadle.ad.adjoint import adjoint_kernel, check_available
 from treadle.ad.companions import ADJOINT_LABEL
+from treadle.codegen.locks import compiling
 from treadle.interop.jax.arrays import numpy_dtype
 from treadle.interop.jax.coverage import covered
 from treadle.interop.jax.promotion import promoted
@@ -113,9 +113,6 @@ def value_parameter(label: str, role: Role, type_: Any) -> Parameter:
     return Parameter(label, role, types, numpy_dtype(element.scalar), element.shape)
 
 
-_lock = threading.RLock()
-
-
 class Program:
     """Machine code with its parameters, in order. ``purpose`` tells the programs of one kernel apart."""
 
@@ -163,7 +160,7 @@ class Program:
         Raises:
             DerivativeError: there is none.
         """
-        with _lock:
+        with compiling:
             return _derive(self)
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from typing import Any
 
 import jax
 import llvmlite.binding as llvm
 
 from treadle.codegen import cpu, jit
+from treadle.codegen.locks import compiling
 from treadle.codegen.worker import Failure, WorkerFields, failure_text, print_callback
 from treadle.interop.jax.handler import SYMBOL, Addresses, emit_handler
 from treadle.interop.jax.programs import Program
 
 _DESCRIBE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
-_lock = threading.RLock()
 _registered: dict[str, Any] = {}
 """The targets by name. They stay for good, since XLA may call them as long as the process lives."""
 _print = print_callback()
@@ -26,7 +25,7 @@ def target(program: Program) -> str:
     """The name under which XLA knows the handler of a program, registered at the first call."""
     name = program.name
     if name not in _registered:
-        with _lock:
+        with compiling:
             if name not in _registered:
                 _registered[name] = _register(program, name)
     return name
@@ -34,7 +33,7 @@ def target(program: Program) -> str:
 
 def _register(program: Program, name: str) -> Any:
     describe = _describer(program)
-    linked = program.executable.keep_alive
+    linked = program.executable.linked
     addresses = Addresses(linked.address, _address(_print), _address(describe))
     machine = cpu.target()
     prologue = f'target datalayout = "{machine.data_layout}"\ntarget triple = "{machine.triple}"'
