@@ -22,7 +22,6 @@ from treadle.frontend.values import (
     describe,
 )
 from treadle.ir.core import Value as IRValue
-from treadle.ir.numbers import normalize
 from treadle.language import notation
 from treadle.language.errors import TypeMismatchError, UnsupportedError
 from treadle.primitives.folding import floor_division, integer_division, remainder
@@ -313,16 +312,13 @@ def unary(ctx: Context, op: type, value: Value, node: Any) -> Value:
 
 
 def cast(ctx: Context, value: Value, target: Any, node: Any) -> Value:
-    """``float64(x)``: a scalar converted as in C; a literal is a constant of that type.
+    """``float64(x)``: a scalar converted; a literal is a constant of that type.
 
     Raises:
         TypeMismatchError: ``value`` is no scalar.
     """
     if isinstance(value, Constant) and value.is_literal:
-        number = value.value
-        if target.is_integer and isinstance(number, float):
-            number = int(number) if math.isfinite(number) else 0
-        return ctx.typed_constant(target, normalize(target, number))
+        return ctx.typed_constant(target, value.value)
     operand = settle(ctx, value, node)
     if not scalars.is_scalar(operand.type):
         raise ctx.error(node, f"{target!r}() takes a scalar, not {notation.text(operand.type)}", TypeMismatchError)

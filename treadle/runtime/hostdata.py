@@ -23,6 +23,7 @@ from treadle.types import (
     int32,
     is_scalar,
 )
+from treadle.types.scalars import to_integers
 
 SCALAR_OF: dict[Any, Any] = {t.numpy: t for t in SCALARS if t is not bfloat16}
 """NumPy dtypes and the scalar types with the same values."""
@@ -126,6 +127,8 @@ def _cast(raw: Host, scalar: Any) -> Host:
         raw = bfloat16_values(raw.view(np.uint16))
     if raw.dtype == scalar.numpy:
         return raw
+    if scalar.is_integer:
+        return to_integers(scalar, raw)
     with np.errstate(over="ignore", invalid="ignore"):
         return raw.astype(scalar.numpy)
 

@@ -424,7 +424,7 @@ def data_from(dtype: Any, shape: tuple[int, ...], value: Any, name: str, cast: b
         if value.shape != shape:
             raise ValueError(f"{name} takes {_shape_text(shape)}, got {type(value)!r}")
         with np.errstate(all="ignore"):
-            data = value._data.astype(work)
+            data = scalars.to_integers(dtype, value._data) if dtype.is_integer else value._data.astype(work)
         return bfloat16_round(data) if dtype is scalars.bfloat16 else data
     array = value if isinstance(value, np.ndarray) else None
     if array is None and not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):
