@@ -71,6 +71,7 @@ class _Needs:
     logs: bool = False
     failure: bool = False
     coordinates: bool = False
+    null_arrays: bool = False
 
 
 def emit_kernel(
@@ -109,7 +110,9 @@ def emit_kernel(
         e.logs.finish()
     e.line("ret void")
     header = f"define void @{symbol}(ptr noalias %args, i64 %begin, i64 %end, ptr noalias %worker)"
-    text = [f"{header} {target.function_attributes} {{", "entry:", *e.slots, "br label %arguments", *e.lines, "}"]
+    # Or LLVM would take an array that may be nothing for one that is accessed, and access that in any case.
+    attributes = f"{target.function_attributes}{' null_pointer_is_valid' if needs.null_arrays else ''}"
+    text = [f"{header} {attributes} {{", "entry:", *e.slots, "br label %arguments", *e.lines, "}"]
     return Emitted(module.finish(text, _METADATA), tuple(module.messages))
 
 
@@ -127,6 +130,8 @@ def _survey(function: Function) -> _Needs:
             needs.logs = needs.failure = True
         elif op.name == "assert":
             needs.failure = True
+        elif op.name == "null_array":
+            needs.null_arrays = True
     return needs
 
 
