@@ -7,7 +7,7 @@ from typing import Any
 
 from treadle.frontend import components
 from treadle.frontend.context import Context
-from treadle.frontend.conversions import coerce, constant_type, settle
+from treadle.frontend.conversions import check_compared, coerce, constant_type, settle
 from treadle.frontend.symbols import INTEGER_ONLY, SYMBOLS
 from treadle.frontend.values import Constant, Typed, Value, describe
 from treadle.ir.core import Value as IRValue
@@ -110,6 +110,7 @@ def compare(ctx: Context, kind: type, symbol: str, a: Value, b: Value, node: Any
 
 def contains(ctx: Context, item: Value, container: Typed, node: Any) -> Value:
     """``x in v``: whether a component of the composite equals ``x``."""
+    check_compared(ctx, item, container.type.dtype, node)
     sought = coerce(ctx, item, container.type.dtype, node, "the left operand of in").leaf
     found: IRValue | None = None
     for part in components.components(ctx, container):

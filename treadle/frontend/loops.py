@@ -386,7 +386,7 @@ def _leaf(ctx: Context, value: Value) -> IRValue:
 def for_(ctx: Context, node: ast.For) -> None:
     if isinstance(node.iter, ast.Call) and ranges.is_range(ctx, node.iter):
         span = ranges.evaluate(ctx, node.iter)
-        known = span.known()
+        known = span.known
         if known is not None and len(known) <= ranges.UNROLLED and (ctx.unroll or _feeds_static(ctx, node)):
             unroll(ctx, node, [Constant(k) for k in known])
         else:

@@ -10,7 +10,7 @@ from typing import Any
 
 from treadle.frontend import composites
 from treadle.frontend.context import Context
-from treadle.frontend.conversions import constant_type, items_of, settle, unify
+from treadle.frontend.conversions import check_compared, constant_type, items_of, settle, unify
 from treadle.frontend.symbols import BITWISE, COMPARISONS, INTEGER_ONLY, SYMBOLS
 from treadle.frontend.values import (
     FALSE,
@@ -196,8 +196,9 @@ def compare(ctx: Context, kind: type, a: Value, b: Value, node: Any) -> Value:
         return _compare_tuples(ctx, kind, a, b, node)
     if composites.is_composite(a) or composites.is_composite(b):
         return composites.compare(ctx, kind, symbol, a, b, node)
-    for value in (a, b):
+    for value, other in ((a, b), (b, a)):
         _check_operand(ctx, value, symbol, node)
+        check_compared(ctx, value, getattr(other, "type", None), node)
     x, y, _ = unify(ctx, a, b, node, symbol)
     if x.type is scalars.bool_ and op not in ("eq", "ne"):
         raise ctx.error(node, f"there is no {symbol} for bool", TypeMismatchError)
