@@ -174,7 +174,7 @@ def never(out: wp.array(dtype=float), n: int):
     if n > 0:
         y = 1.0
     out[0] = x  # noqa: F821
-    x = y
+    x = y  # noqa: F841
 
 
 def test_a_variable_that_no_path_assigns_is_an_error():

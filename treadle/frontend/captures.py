@@ -42,7 +42,7 @@ class Captures:
         if id(body) in self._seen:
             return
         self._seen.add(id(body))
-        references = references_of(source_of(body.python), body)
+        references = references_of(source_of(body), body)
         for chain in references.chains:
             self._chain(body, chain)
         for expression in references.statics:

@@ -67,7 +67,7 @@ class _Writer:
         self._parts.extend(f"{len(part)}:{part}" for part in parts)
 
     def digest(self) -> str:
-        sources = [source_of(body.python) for body in self._bodies]
+        sources = [source_of(body) for body in self._bodies]
         pairs = zip(sources, self._bodies)
         if self._positions or any(references_of(source, body).has_assert for source, body in pairs):
             for source in sources:
@@ -84,7 +84,7 @@ class _Writer:
             return
         self._seen[id(body)] = len(self._seen)
         self._bodies.append(body)
-        source = source_of(body.python)
+        source = source_of(body)
         self.add("function", body.name, source.text)
         for name, annotation in body.annotations.items():
             self.add(name)

@@ -111,7 +111,7 @@ class Session:
         unroll: bool = False,
     ) -> Context:
         """The state to build a function in."""
-        source = source_of(body.python)
+        source = source_of(body)
         builder = Builder(function.body, None if body.shared else source.location(source.tree.lineno))
         environment[RETURN] = FALSE
         result_type = MISSING if is_kernel else body.result

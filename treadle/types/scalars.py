@@ -97,10 +97,9 @@ def to_integer(type_: Any, number: Any) -> int:
     """
     low, high = limits(type_)
     if isinstance(number, (float, np.floating)):
-        if number != number:
-            return 0
-        return low if number <= low else high if number >= high else int(number)
-    return ((int(number) - low) & ((1 << type_.bits) - 1)) + low
+        return 0 if number != number else low if number <= low else high if number >= high else int(number)
+    bits: int = (1 << type_.bits) - 1
+    return ((int(number) - low) & bits) + low
 
 
 def to_integers(type_: Any, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
