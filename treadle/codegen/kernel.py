@@ -31,6 +31,7 @@ from treadle.codegen.target import Target
 from treadle.codegen.worker import OFFSETS
 from treadle.ir.core import Function
 from treadle.ir.definitions import IRError
+from treadle.ir.depth import deep
 from treadle.ir.structure import STACK
 from treadle.types.storage import Aggregate, ArrayRef
 
@@ -74,6 +75,7 @@ class _Needs:
     null_arrays: bool = False
 
 
+@deep
 def emit_kernel(
     function: Function, symbol: str, launch_ndim: int, target: Target, options: Options = _DEFAULT
 ) -> Emitted:

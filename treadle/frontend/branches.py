@@ -243,7 +243,12 @@ def _is_array(value: Typed) -> bool:
 
 
 def _same_literal(a: Constant, b: Constant) -> bool:
-    return type(a.value) is type(b.value) and a.is_literal and repr(a.value) == repr(b.value)
+    return type(a.value) is type(b.value) and a.is_literal and _text(a.value) == _text(b.value)
+
+
+def _text(number: Any) -> str:
+    """A number, told apart also from one that is equal: 0.0 and -0.0."""
+    return f"{number:x}" if type(number) is int else repr(number)
 
 
 def strided(ctx: Context, array: IRValue) -> IRValue:

@@ -21,6 +21,7 @@ from treadle.frontend.values import (
     Value,
     describe,
     literal_type,
+    shown,
 )
 from treadle.ir.builder import Builder
 from treadle.language import notation
@@ -102,6 +103,7 @@ def _aggregate(b: Builder, type_: Aggregate, parts: Any) -> Any:
 def check_range(ctx: Context, number: Any, type_: Any, node: Any) -> None:
     """An integer literal must fit, if need be as the bits of the type (0xFFFFFFFF as an int32)."""
     if not type_.is_integer:
+        check_size(ctx, number, type_, node)
         return
     if isinstance(number, float):
         raise ctx.error(node, f"the literal {number} is no {type_!r}; write {type_!r}({number})", TypeMismatchError)
@@ -109,12 +111,26 @@ def check_range(ctx: Context, number: Any, type_: Any, node: Any) -> None:
         raise does_not_fit(ctx, number, type_, node)
 
 
+def check_size(ctx: Context, number: Any, type_: Any, node: Any) -> None:
+    """An integer that becomes a float must be one that Python can make a float of: the others are mistakes.
+
+    Raises:
+        TypeMismatchError: it is too large.
+    """
+    if type_.is_float and type(number) is int:
+        try:
+            float(number)
+        except OverflowError:
+            message = f"the literal {shown(number)} is too large for {type_!r}"
+            raise ctx.error(node, message, TypeMismatchError) from None
+
+
 def does_not_fit(ctx: Context, number: int, type_: Any, node: Any) -> TypeMismatchError:
     """The error for an integer literal that is out of the range of a type."""
     low, high = scalars.limits(type_)
     wide = next((t for t in (scalars.int64, scalars.uint64) if fits(number, t)), None)
     hint = f"; use a wider type, as in {wide!r}({number})" if wide is not None else ""
-    message = f"the literal {number} does not fit in {type_!r}, which holds {low} to {high}{hint}"
+    message = f"the literal {shown(number)} does not fit in {type_!r}, which holds {low} to {high}{hint}"
     return ctx.error(node, message, TypeMismatchError)  # type: ignore[return-value]
 
 
@@ -142,7 +158,7 @@ def check_compared(ctx: Context, literal: Value, other: Any, node: Any) -> None:
             bits = f"; for the value with these bits write {other!r}({number})" if has_bits(number, other) else ""
             raise ctx.error(
                 node,
-                f"the literal {number} does not fit in {other!r}, which holds {low} to {high}: "
+                f"the literal {shown(number)} does not fit in {other!r}, which holds {low} to {high}: "
                 f"no {other!r} can be equal to it{bits}",
                 TypeMismatchError,
             )

@@ -10,7 +10,7 @@ from treadle.frontend.branches import choose
 from treadle.frontend.calls import form, intrinsic
 from treadle.frontend.constructors import as_type, construct
 from treadle.frontend.context import Context
-from treadle.frontend.conversions import captured, constant_type, items_of, settle
+from treadle.frontend.conversions import captured, check_size, constant_type, items_of, settle
 from treadle.frontend.statics import evaluate
 from treadle.frontend.values import Constant, TupleValue, Typed, Value, describe
 from treadle.language import notation
@@ -152,6 +152,8 @@ def power(ctx: Context, positional: list[Value], keywords: dict[str, Value], nod
     values = [*positional, *keywords.values()]
     if len(values) != 2:
         raise ctx.error(node, "pow() takes two arguments", TypeMismatchError)
+    for value in values:
+        check_size(ctx, getattr(value, "value", None), scalars.float32, node)
     a, b = (Constant(float(v.value)) if isinstance(v, Constant) and type(v.value) is int else v for v in values)
     return operators.binary(ctx, "pow", a, b, node)
 

@@ -387,7 +387,7 @@ def for_(ctx: Context, node: ast.For) -> None:
     if isinstance(node.iter, ast.Call) and ranges.is_range(ctx, node.iter):
         span = ranges.evaluate(ctx, node.iter)
         known = span.known
-        if known is not None and len(known) <= ranges.UNROLLED and (ctx.unroll or _feeds_static(ctx, node)):
+        if known is not None and not known[ranges.UNROLLED :] and (ctx.unroll or _feeds_static(ctx, node)):
             unroll(ctx, node, [Constant(k) for k in known])
         else:
             counted(ctx, node, span.count, span.at)

@@ -87,7 +87,10 @@ def evaluate(ctx: Context, node: ast.Call) -> Span:
     count = _count(ctx, *bounds)
     if type_ is scalars.int32 and not exact:
         count = ctx.emit("cast", count, type=scalars.int32)
-    return Span(ctx, type_, start, step, count, origins, None if None in numbers else range(*numbers))
+    known = None if None in numbers else range(*numbers)
+    if known and abs(known[-1] - known[0]) // abs(known.step) >= scalars.limits(count.type)[1]:
+        raise ctx.error(node, f"this range has more items than an {count.type!r} can count", TypeMismatchError)
+    return Span(ctx, type_, start, step, count, origins, known)
 
 
 def _wide(ctx: Context, bound: IRValue, literal: int | None) -> IRValue:

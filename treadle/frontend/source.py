@@ -137,7 +137,7 @@ def _may_be(tree: ast.FunctionDef, python: python_types.FunctionType) -> bool:
     outer.args.args, outer.body = free, [own]
     try:
         compiled = compile(around, code.co_filename, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError):
         return True
     for _ in range(2):
         compiled = next(part for part in compiled.co_consts if isinstance(part, python_types.CodeType))
