@@ -95,7 +95,9 @@ def make(y):
     factor = y
     @wp.kernel
     def made(a: wp.array(dtype=wp.float64)):
-        a[0] = a[0] + 1.0 * factor
+        i = wp.tid()
+        a[i] = a[i] + 1.0 * factor
+        assert i == 0
     return made
 """
 
@@ -121,6 +123,15 @@ def test_a_kernel_that_is_defined_after_the_file_changed(change: tuple[str, str]
     path.write_text(MODULE.replace(*change))
     with pytest.raises(SourceError, match="has changed since it was imported|cannot be read"):
         build(module.make(3.0))
+
+
+def test_a_kernel_that_is_defined_later_in_a_file_that_did_not_change(tmp_path: Path) -> None:
+    path = tmp_path / "changing_source.py"
+    path.write_text(MODULE.replace("from tests.frontend import names as wp", "import tests.frontend.names as wp"))
+    module = imported(path, "changing_source")
+    a = np.zeros(1)
+    launch(module.make(3.0), 1, a)
+    assert a[0] == 3.0
 
 
 def test_a_reloaded_file(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
+import os
 import types as python_types
 from collections.abc import Iterator
 from functools import cached_property
@@ -15,7 +15,7 @@ from treadle.frontend.liveness import Liveness
 from treadle.ir.core import Location
 from treadle.language.bodies import Body
 from treadle.language.errors import SourceError
-from treadle.language.texts import lines_of
+from treadle.language.texts import STARTED, lines_of
 
 
 class Source:
@@ -114,14 +114,14 @@ def _read(python: python_types.FunctionType, lines: list[str]) -> Source:
             arguments = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
             if tree.name != code.co_name or tuple(arguments) != code.co_varnames[: len(arguments)]:
                 break
-            if not _may_be(tree, python):
+            if not _may_be(python, lines):
                 break
             return Source(code, first, block, tree)
     raise SourceError(f"the source of {python.__name__} has changed since it was imported", place)
 
 
-def _may_be(tree: ast.FunctionDef, python: python_types.FunctionType) -> bool:
-    """Whether a definition can be that of a function, judged by what it compiles to.
+def _may_be(python: python_types.FunctionType, lines: list[str]) -> bool:
+    """Whether these lines can be those that a function comes from, judged by what they compile to.
 
     What was defined in a function, long after the import perhaps, may have met a file that had changed. Where
     something else than Python makes byte code of the file (pytest does, of assertions) it is not judged.
@@ -129,19 +129,22 @@ def _may_be(tree: ast.FunctionDef, python: python_types.FunctionType) -> bool:
     code = python.__code__
     if not code.co_flags & inspect.CO_NESTED or type(python.__globals__.get("__loader__")) is not SourceFileLoader:
         return True
-    free = [ast.arg(name, lineno=1, col_offset=0) for name in code.co_freevars]
-    own = copy.copy(tree)
-    own.decorator_list = []
-    around = ast.parse("def around(): pass")
-    outer: Any = around.body[0]
-    outer.args.args, outer.body = free, [own]
     try:
-        compiled = compile(around, code.co_filename, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError):
+        if os.stat(code.co_filename).st_mtime < STARTED:
+            return True
+        compiled = compile("".join(lines), code.co_filename, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError, RecursionError):
         return True
-    for _ in range(2):
-        compiled = next(part for part in compiled.co_consts if isinstance(part, python_types.CodeType))
-    return bool(_meaning(compiled) == _meaning(code))
+    own = _meaning(code)
+    return any(part.co_firstlineno == code.co_firstlineno and _meaning(part) == own for part in _codes(compiled))
+
+
+def _codes(code: python_types.CodeType) -> Iterator[python_types.CodeType]:
+    """The code objects in a code object."""
+    for part in code.co_consts:
+        if isinstance(part, python_types.CodeType):
+            yield part
+            yield from _codes(part)
 
 
 def _meaning(code: python_types.CodeType) -> Any:

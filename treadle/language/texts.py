@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import linecache
+import time
 import types as python_types
+
+STARTED = time.time()
+"""Files that were written before this are what was imported."""
 
 _LIBRARY = __name__.partition(".")[0]
 
