@@ -197,13 +197,11 @@ def coerce(ctx: Context, value: Value, target: Any, node: Any, what: str = "the 
 
 def cast_hint(value: Value, target: Any) -> str:
     """Which cast to write for a scalar of another type."""
-    if not scalars.is_scalar(target):
+    source = value.type if isinstance(value, Typed) else constant_type(getattr(value, "value", None))
+    if not (scalars.is_scalar(target) and scalars.is_scalar(source)):
         return ""
-    source = value.type if isinstance(value, Typed) else None
-    literal = isinstance(value, Constant) and value.is_literal
-    if not (scalars.is_scalar(source) or literal):
-        return ""
-    return f"; convert it: {target!r}(...)"
+    note = "; and, or, not and comparisons give truth values" if source is scalars.bool_ else ""
+    return f"{note}; convert it: {target!r}(...)"
 
 
 def retype(ctx: Context, value: Typed, target: Any, node: Any, settled: bool) -> Retype:
@@ -262,7 +260,7 @@ def _adapt(ctx: Context, literal: Constant, other: Typed, node: Any, symbol: str
         raise ctx.error(
             node,
             f"{symbol} of {describe(literal)} and {target!r}, which holds {low} to {high}: the literal does not fit; "
-            f"convert the other operand to a wider type",
+            f"convert the other operand to a wider type, for example with int64(...)",
             TypeMismatchError,
         )
     if convertible(source, target):

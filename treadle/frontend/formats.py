@@ -21,7 +21,10 @@ def split(text: str) -> tuple[list[str], list[str]]:
         pieces[-1] += text[position : match.start()]
         position = match.end()
         if match.group(3) is not None:
-            raise ValueError(f"there is no conversion {match.group()}; for a percent sign write %%")
+            raise ValueError(
+                f"there is no conversion {match.group()}: values are numbers, as for %d, %u, %x, %f, %e "
+                "and %g, and a percent sign is %%"
+            )
         if match.group(2) is None:
             pieces[-1] += "%"
             continue

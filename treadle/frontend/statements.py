@@ -229,13 +229,14 @@ def bind(ctx: Context, target: ast.expr, value: Value) -> None:
         ctx.environment[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(ctx, target, value)
-    elif isinstance(target, ast.Starred):
-        raise ctx.error(target, "kernels have no starred assignments", UnsupportedError)
     else:
         ctx.place(target).set(value)
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
+    for part in target.elts:
+        if isinstance(part, ast.Starred):
+            raise ctx.error(part, "kernels have no starred assignments", UnsupportedError)
     items = items_of(value)
     if items is None and components.is_composite_type(getattr(value, "type", None)):
         assert isinstance(value, Typed)
