@@ -528,10 +528,23 @@ def test_integer_division_truncates():
     same(t.vec2l(2**62 + 1) / 1, t.vec2l, (2**62 + 1, 2**62 + 1))
     with pytest.raises(ZeroDivisionError):
         v / 0
+    same(v // 2, t.vec4i, (3, -4, 3, -4))
+    same(v // t.vec4i(2, 2, -2, -2), t.vec4i, (3, -4, -4, 3))
+    same(-7 // t.vec2i(2, -2), t.vec2i, (-4, 3))
+    same(t.vec2(7.5, -7.5) // 2.0, t.vec2, (3, -4))
+    with pytest.raises(ZeroDivisionError):
+        v // 0
     with pytest.raises(ZeroDivisionError):
         v % 0
     with pytest.raises(ZeroDivisionError):
         1 / t.vec2i(1, 0)
+
+
+def test_absolute_values():
+    same(abs(t.vec3i(1, -2, -(2**31))), t.vec3i, (1, 2, -(2**31)))
+    same(abs(t.mat22(-1, 2, -3, 4)), t.mat22, [[1, 2], [3, 4]])
+    with pytest.raises(TypeError, match=r"no abs\(\) for quatf"):
+        abs(t.quat())
 
 
 def test_bits():
@@ -633,6 +646,7 @@ def test_transform_arithmetic():
         (lambda: -t.vector(2, bool)(), "there is no -"),
         (lambda: t.quat() @ t.quat(), "unsupported operand"),
         (lambda: t.quat() % 2.0, "unsupported operand"),
+        (lambda: t.mat22() // 2.0, "unsupported operand"),
     ],
 )
 def test_operator_errors(operation, text):

@@ -22,6 +22,10 @@ _PRODUCT_KINDS = frozenset(
 )
 
 
+# By component, also with a scalar.
+_OF_VECTORS = ("mod", "floordiv")
+
+
 def is_composite(value: Value) -> bool:
     """Whether a value is a vector, matrix, quaternion or transform, also a captured one."""
     if isinstance(value, Typed):
@@ -60,13 +64,13 @@ def binary(ctx: Context, op: str, a: Value, b: Value, node: Any) -> Value:
 def _is_by_component(op: str, type_: Any) -> bool:
     if op in INTEGER_ONLY:
         return bool(type_.dtype.is_integer) and type_.kind in ("vec", "mat")
-    return type_.dtype is not scalars.bool_ and (op in ("add", "sub") or (op == "mod" and type_.kind == "vec"))
+    return type_.dtype is not scalars.bool_ and (op in ("add", "sub") or (op in _OF_VECTORS and type_.kind == "vec"))
 
 
 def _mixes_with_scalar(op: str, type_: Any) -> bool:
     if type_.dtype is scalars.bool_:
         return False
-    return op in ("mul", "div") or (op == "mod" and type_.kind == "vec")
+    return op in ("mul", "div") or (op in _OF_VECTORS and type_.kind == "vec")
 
 
 def _product(ctx: Context, a: Typed, b: Typed, node: Any) -> Value:

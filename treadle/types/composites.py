@@ -359,6 +359,11 @@ class Composite(metaclass=CompositeMeta):
     def __pos__(self) -> Any:
         return self.__copy__()
 
+    def __abs__(self) -> Any:
+        if self.kind not in ("vec", "mat") or self.dtype is scalars.bool_:
+            raise TypeError(f"there is no abs() for {type(self)!r}")
+        return self._result(np.abs(self._data))
+
     # -- Operations on bits, for vectors and matrices of integers
 
     def _bits(self, other: Any, function: Any, symbol: str, swapped: bool = False) -> Any:
@@ -419,6 +424,16 @@ def remainder(a: Any, b: Any) -> Any:
         if np.result_type(a, b).kind != "f" and not np.all(b):
             raise ZeroDivisionError("integer modulo by zero")
         return np.fmod(a, b)
+
+
+def floor_divide(a: Any, b: Any) -> Any:
+    """``a // b`` by component as in a kernel: rounded down."""
+    with np.errstate(all="ignore"):
+        if np.result_type(a, b).kind == "f":
+            return np.floor(np.true_divide(a, b))
+        if not np.all(b):
+            raise ZeroDivisionError("integer division by zero")
+        return np.floor_divide(a, b)
 
 
 def matmul(a: Data, b: Data) -> Data:
