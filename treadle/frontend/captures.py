@@ -11,7 +11,7 @@ from typing import Any
 
 from treadle.frontend.references import Chain, references_of
 from treadle.frontend.source import source_of
-from treadle.ir.depth import deeper
+from treadle.ir.depth import deep
 from treadle.language import Function, Gradient, Kernel
 from treadle.language.bodies import MISSING, Body
 
@@ -21,14 +21,14 @@ _LIBRARY = __name__.partition(".")[0]
 class Captures:
     """The names that a kernel and the functions that it reaches refer to, with the objects they stand for now."""
 
+    @deep
     def __init__(self, kernel: Kernel) -> None:
-        with deeper(kernel.name):
-            self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
-            self._cells: dict[int, tuple[Any, Any]] = {}
-            self._seen: set[int] = set()
-            self._body(kernel.body)
-            self.names = tuple(self._names.values())
-            self.cells = tuple(self._cells.values())
+        self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
+        self._cells: dict[int, tuple[Any, Any]] = {}
+        self._seen: set[int] = set()
+        self._body(kernel.body)
+        self.names = tuple(self._names.values())
+        self.cells = tuple(self._cells.values())
 
     def changed(self) -> bool:
         """Whether one of the names stands for another object now."""

@@ -57,11 +57,11 @@ class deeper:  # noqa: N801
 
 
 def deep(work: F) -> F:
-    """The decorator of what walks over a function of the IR, its first argument: Python may recurse deeper there."""
+    """The decorator of what walks over a function, the first argument with a name: Python may recurse deeper there."""
 
     @wraps(work)
-    def call(function: Any, *arguments: Any, **keywords: Any) -> Any:
-        with deeper(function.name):
-            return work(function, *arguments, **keywords)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        with deeper(next(a.name for a in arguments if hasattr(a, "name"))):
+            return work(*arguments, **keywords)
 
     return call  # type: ignore[return-value]
