@@ -309,12 +309,12 @@ def test_large_matrices() -> None:
 
 @wp.func
 def integer_vectors(a: wp.vec2i, b: wp.vec2i):
-    return a & b, a | b, a ^ b, ~a, a << b, a >> b, a % b, a / 2
+    return a & b, a | b, a ^ b, ~a, a << b, a >> b, a % b, a / 2, a // b, a // -4, 20 // b
 
 
 def test_integer_vectors() -> None:
     found = evaluate(integer_vectors, [13, 6], [3, 1])
-    assert found == [1, 0, 15, 7, 14, 7, -14, -7, 104, 12, 1, 3, 1, 0, 6, 3]
+    assert found == [1, 0, 15, 7, 14, 7, -14, -7, 104, 12, 1, 3, 1, 0, 6, 3, 4, 6, -4, -2, 6, 20]
 
 
 def test_builtins_by_the_names_of_operators() -> None:

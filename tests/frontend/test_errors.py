@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.frontend import names as wp
@@ -339,6 +340,57 @@ def wrong_printf(a: floats):
 
 def assigns_to_call(a: floats):
     known(1.0).x = 2.0  #! float32 has no attribute 'x'
+
+
+def starred_assignment(a: floats):
+    x, *rest = (1.0, 2.0, 3.0)  #! kernels have no starred assignments
+
+
+def starred_target(a: floats):
+    for x, *rest in ((1.0, 2.0), (3.0, 4.0)):  #! kernels have no starred assignments
+        a[0] = x
+
+
+def reversed_range(a: floats):
+    for i in reversed(range(3)):  #! kernels cannot call Python's reversed(); count down with range(n - 1, -1, -1)
+        a[i] = 1.0
+
+
+def enumerated(a: floats):
+    for i, x in enumerate((1.0, 2.0)):  #! cannot call Python's enumerate(); go over range(...) and index
+        a[i] = x
+
+
+def member_of_range(a: floats, n: int):
+    if n in range(5):  #! range() can only be what a for loop goes over
+        a[0] = 1.0
+
+
+def exits(a: floats):
+    exit()  #! kernels cannot call Python's exit()
+
+
+def value_of_or(a: floats, n: int):
+    a[0] = n or 7.0  #! not the literal True; and, or, not and comparisons give truth values; convert it: float32(...)
+
+
+def value_of_comparison(a: floats):
+    a[1] = a[0] > 1.0  #! must be float32, not bool; and, or, not and comparisons give truth values
+
+
+def small_integer(a: floats, n: wp.uint8):
+    x = n + 256  #! the literal does not fit; convert the other operand to a wider type, for example with int64(...)
+
+
+def text_in_printf(a: floats):
+    wp.printf("%s\n", a[0])  #! there is no conversion %s: values are numbers
+
+
+captured_double = np.float64(1.5)
+
+
+def captured_number(a: floats):
+    a[0] = captured_double  #! must be float32, not ... convert it: float32(...)
 
 
 BAD = [f for f in list(globals().values()) if inspect.isfunction(f) and "#!" in inspect.getsource(f)]

@@ -157,6 +157,7 @@ def test_bfloat16() -> None:
         ({"shape": (2, -1), "dtype": float}, "negative extents"),
         ({"shape": (), "dtype": float}, "1 to 4 dimensions, not 0"),
         ({"shape": 2.5, "dtype": float}, "a shape is an int"),
+        ({"ptr": 0, "shape": 4, "dtype": float}, "there is no memory at ptr = 0"),
         ({"ptr": 64, "shape": 4, "dtype": float, "capacity": 15}, "16 bytes, more than the capacity of 15"),
         ({"ptr": 64, "shape": (4, 4), "dtype": float, "strides": (4,)}, "different lengths"),
     ],
@@ -169,8 +170,10 @@ def test_errors(arguments: dict[str, Any], message: str) -> None:
 def test_ints_that_do_not_fit_are_refused() -> None:
     with pytest.raises(OverflowError, match="dtype=int64"):
         array([2**40])
-    with pytest.raises(OverflowError):
+    with pytest.raises(OverflowError, match="the data has ints that do not fit in uint8, which holds 0 to 255"):
         array([300], dtype=wp.uint8)
+    with pytest.raises(OverflowError, match="do not fit in int64"):
+        array([2**70], dtype=wp.int64)
 
 
 def test_array_errors_can_be_caught_as_before() -> None:

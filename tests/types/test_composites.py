@@ -191,11 +191,67 @@ def test_quaternion_and_transform_construction():
     x.p = (4, 5, 6)
     x.q = t.quat(1, 0, 0, 0)
     assert x == (4, 5, 6, 1, 0, 0, 0)
-    p = x.p
-    p[0] = 100
-    assert x[0] == 4
     x[:] = t.transform(p=(1, 1, 1))
     assert x == (1, 1, 1, 0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("dtype", [t.float32, t.float64, t.bfloat16])
+def test_assignments_to_components_of_parts(dtype):
+    x = t.transformation(dtype)((1, 2, 3), (0, 0, 0, 1))
+    x.p[0] = 9
+    x.p.y = 8
+    x.q[3] = 5
+    x.q.x += 1
+    x.p[1:] = (7, 6)
+    x.q[:2] = 4
+    assert x == (9, 7, 6, 4, 4, 0, 5)
+    m = t.matrix((2, 3), dtype)(1, 2, 3, 4, 5, 6)
+    m[0][1] = 20
+    m[-1].z = 60
+    m[1][:2] = 0
+    m.get_row(0)[0] = 10
+    assert m == [[10, 20, 3], [0, 0, 60]]
+    with pytest.raises(IndexError):
+        x.p[3] = 1
+    with pytest.raises(TypeError, match="p of transform"):
+        x.p = 1.0
+
+
+@t.struct
+class Inner:
+    pose: t.transform
+    rows: t.mat22
+    place: t.vec3
+
+
+@t.struct
+class Nested:
+    inner: Inner
+
+
+def test_assignments_to_components_of_parts_of_struct_members():
+    s = Nested()
+    s.inner.pose.p[0] = 9
+    s.inner.pose.q.w = 1
+    s.inner.rows[1][0] = 4
+    s.inner.place.y = 3
+    assert s.inner.pose == (9, 0, 0, 0, 0, 0, 1)
+    assert s.inner.rows == [[0, 0], [4, 0]]
+    assert s.inner.place == (0, 3, 0)
+
+
+def test_parts_are_values_of_their_own():
+    x = t.transform((1, 2, 3), (0, 0, 0, 1))
+    before = x.p
+    x.p = before + t.vec3(1, 1, 1)
+    assert before == (1, 2, 3) and x.p == (2, 3, 4)
+    m = t.mat22(1, 2, 3, 4)
+    row = m[0]
+    m[0] = (5, 6)
+    assert row == (1, 2)
+    for part in (copy.copy(row), copy.deepcopy(row), pickle.loads(pickle.dumps(row)), row + row, -row):
+        part[0] = 100
+    assert m == [[5, 6], [3, 4]]
 
 
 @pytest.mark.parametrize(
@@ -472,10 +528,23 @@ def test_integer_division_truncates():
     same(t.vec2l(2**62 + 1) / 1, t.vec2l, (2**62 + 1, 2**62 + 1))
     with pytest.raises(ZeroDivisionError):
         v / 0
+    same(v // 2, t.vec4i, (3, -4, 3, -4))
+    same(v // t.vec4i(2, 2, -2, -2), t.vec4i, (3, -4, -4, 3))
+    same(-7 // t.vec2i(2, -2), t.vec2i, (-4, 3))
+    same(t.vec2(7.5, -7.5) // 2.0, t.vec2, (3, -4))
+    with pytest.raises(ZeroDivisionError):
+        v // 0
     with pytest.raises(ZeroDivisionError):
         v % 0
     with pytest.raises(ZeroDivisionError):
         1 / t.vec2i(1, 0)
+
+
+def test_absolute_values():
+    same(abs(t.vec3i(1, -2, -(2**31))), t.vec3i, (1, 2, -(2**31)))
+    same(abs(t.mat22(-1, 2, -3, 4)), t.mat22, [[1, 2], [3, 4]])
+    with pytest.raises(TypeError, match=r"no abs\(\) for quatf"):
+        abs(t.quat())
 
 
 def test_bits():
@@ -577,6 +646,7 @@ def test_transform_arithmetic():
         (lambda: -t.vector(2, bool)(), "there is no -"),
         (lambda: t.quat() @ t.quat(), "unsupported operand"),
         (lambda: t.quat() % 2.0, "unsupported operand"),
+        (lambda: t.mat22() // 2.0, "unsupported operand"),
     ],
 )
 def test_operator_errors(operation, text):

@@ -19,8 +19,10 @@ from treadle.ad.scope import Scope
 from treadle.ad.transform import Transform, adjoint_type, converted, differentiable
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Value
+from treadle.ir.depth import deep
 
 
+@deep
 def adjoint_kernel(
     function: Function,
     active: Collection[str],
@@ -87,6 +89,7 @@ def adjoint_function(function: Function, numbers: Optional[Iterator[int]] = None
     return adjoint
 
 
+@deep
 def check_available(adjoint: Function) -> None:
     """Refuse an adjoint that, after dead code is gone, still needs a value it cannot have.
 

@@ -13,6 +13,7 @@ from treadle.ad.adjoint import adjoint_function
 from treadle.ad.errors import DerivativeError
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, CustomDerivative, Function, Op, Value
+from treadle.ir.depth import deep
 from treadle.passes.clone import Cloner
 from treadle.passes.pipeline import prepare
 from treadle.primitives.types import scalar_of
@@ -20,6 +21,7 @@ from treadle.types.scalars import ScalarMeta
 from treadle.types.storage import ArrayRef
 
 
+@deep
 def expand_gradients(function: Function, options: Mapping[str, Any]) -> Function:
     """``function``, and all that it calls, without the op ``gradient``.
 

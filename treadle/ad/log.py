@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from treadle.ad.errors import DerivativeError
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
+from treadle.ir.depth import deep
 from treadle.passes.access import Origins
 from treadle.passes.clone import Cloner
 from treadle.types import scalars
@@ -104,6 +105,7 @@ def only_extrema(function: Function) -> set[Op]:
     return {op for op in found if all(len(kinds[label]) == 1 for label in origins.of(op.operands[0]))}
 
 
+@deep
 def with_appends(function: Function) -> Function:
     """A kernel that also logs what its atomics return, for its adjoint to read."""
     copy = Function(f"{function.name}_logged", Block(), function.is_kernel, list(function.labels), function.custom)

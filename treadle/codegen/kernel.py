@@ -32,6 +32,7 @@ from treadle.codegen.target import Target
 from treadle.codegen.worker import OFFSETS
 from treadle.ir.core import Function
 from treadle.ir.definitions import IRError
+from treadle.ir.depth import deep
 from treadle.ir.structure import STACK
 from treadle.types.storage import Aggregate, ArrayRef
 
@@ -72,8 +73,10 @@ class _Needs:
     logs: bool = False
     failure: bool = False
     coordinates: bool = False
+    null_arrays: bool = False
 
 
+@deep
 def emit_kernel(
     function: Function, symbol: str, launch_ndim: int, target: Target, options: Options = _DEFAULT
 ) -> Emitted:
@@ -112,7 +115,9 @@ def emit_kernel(
         e.logs.finish()
     e.line("ret void")
     header = f"define void @{symbol}(ptr noalias %args, i64 %begin, i64 %end, ptr noalias %worker)"
-    text = [f"{header} {target.function_attributes} {{", "entry:", *e.slots, "br label %arguments", *e.lines, "}"]
+    # Or LLVM would take an array that may be nothing for one that is accessed, and access that in any case.
+    attributes = f"{target.function_attributes}{' null_pointer_is_valid' if needs.null_arrays else ''}"
+    text = [f"{header} {attributes} {{", "entry:", *e.slots, "br label %arguments", *e.lines, "}"]
     return Emitted(module.finish(text, _METADATA), tuple(module.messages))
 
 
@@ -130,6 +135,8 @@ def _survey(function: Function) -> _Needs:
             needs.logs = needs.failure = True
         elif op.name == "assert":
             needs.failure = True
+        elif op.name == "null_array":
+            needs.null_arrays = True
     return needs
 
 

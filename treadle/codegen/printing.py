@@ -77,7 +77,7 @@ def format_record(address: int) -> str:
     text = [pieces[0]]
     for k, (short, count, offset) in enumerate(description["values"]):
         value = _read(address + offset, short, count)
-        text.append(formats[k] % value if formats and formats[k] else _text(value))
+        text.append(_formatted(value, formats[k]) if formats and formats[k] else _text(value))
         text.append(pieces[k + 1])
     return "".join(text)
 
@@ -88,6 +88,12 @@ def _read(address: int, short: str, count: int) -> Any:
     memory = np.frombuffer(ctypes.string_at(address, scalar.size * max(count, 1)), scalar.numpy)
     numbers = [np.float32(scalars.bfloat16_to_float(v)) for v in memory.tolist()] if short == "bf16" else list(memory)
     return numbers if count else numbers[0]
+
+
+def _formatted(value: Any, how: str) -> str:
+    """A number by a conversion of C (``%5d``) or a format of Python (``:5d``)."""
+    number = value.item()
+    return format(number, how[1:]) if how.startswith(":") else how % number
 
 
 def _text(value: Any) -> str:

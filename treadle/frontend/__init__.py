@@ -8,6 +8,7 @@ from treadle.frontend import builders as builders
 from treadle.frontend import expressions as expressions
 from treadle.frontend import intrinsics as intrinsics
 from treadle.frontend import loops as loops
+from treadle.frontend import printing as printing
 from treadle.frontend import resolve as resolve
 from treadle.frontend import statements as statements
 from treadle.frontend.captures import Captures as Captures

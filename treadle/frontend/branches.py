@@ -1,8 +1,9 @@
 """``if`` and conditional expressions: building both branches and merging what they leave behind.
 
 A variable that both branches leave alone needs nothing. One that differs becomes a result of
-the ``if`` op, or a ``select`` when the branches do nothing else. A branch that returns, breaks or
-continues leaves a flag; see ``statements``.
+the ``if`` op, or a ``select`` when the branches do nothing else. One that only one branch assigns, and
+that is needed after the other, is zero there. A branch that returns, breaks or continues leaves a
+flag; see ``statements``.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from treadle.frontend.values import (
     Unusable,
     Value,
     describe,
+    leaf_types,
     literal_type,
 )
 from treadle.ir.core import Block, Op
@@ -43,6 +45,7 @@ from treadle.ir.core import Value as IRValue
 from treadle.ir.definitions import TABLE
 from treadle.language.errors import TypeMismatchError
 from treadle.language.overloads import convertible
+from treadle.types.layout import leaves
 from treadle.types.storage import ArrayRef
 
 FLAGS = (BREAK, CONTINUE, RETURN)
@@ -120,7 +123,7 @@ class Merge:
         return tuple(self.leaf(a, b) for a, b in zip(x.leaves, y.leaves))
 
     def values(self, key: HintKey, a: Value | None, b: Value | None, node: Any) -> Value:
-        """The value that is ``a`` or ``b``. None: there is none on that side, or it does not matter."""
+        """The value that is ``a`` or ``b``. None: on that side it does not matter."""
         if a is None or b is None:
             return self._one_sided(key, a, b, node)
         if a is b:
@@ -151,6 +154,34 @@ class Merge:
         with self.ctx.inside(side.block, side.environment):
             zero = Typed(value.type, tuple(self.ctx.builder.zero(leaf.type) for leaf in value.leaves))
         return Typed(value.type, self.leaves(*((value, zero) if b is None else (zero, value))), value.origins)
+
+    def assigned(self, a: Value | None, b: Value | None) -> tuple[Value | None, Value | None]:
+        """A variable needed after both sides: on one that does not assign it, it is zero."""
+        if a is None and b is not None:
+            return self._zero(self.then, b), b
+        if b is None and a is not None:
+            return a, self._zero(self.other, a)
+        return a, b
+
+    def _zero(self, side: Side, like: Value) -> Value:
+        """Zero of the type of a value; for an array, one that refers to nothing."""
+        items = items_of(like)
+        if items is not None:
+            return TupleValue([self._zero(side, item) for item in items])
+        if isinstance(like, Constant):
+            if like.is_literal:
+                return Constant(type(like.value)())
+            if like.value is None:
+                return like
+            type_ = constant_type(like.value)
+            storage = [leaf.type for leaf in leaves(type_)] if type_ is not None else []
+        else:
+            type_, storage = getattr(like, "type", None), leaf_types(like)
+        if type_ is None:
+            return Unusable("it has no value")
+        with self.ctx.inside(side.block, side.environment):
+            made = tuple(map(self.ctx.builder.zero, storage))
+        return Typed(type_, made, getattr(like, "origins", None))
 
     def _constants(self, key: HintKey, a: Constant, b: Constant, node: Any) -> Value | None:
         """Two compile-time objects: the one that both are, or a value at run time; None if there is none."""
@@ -212,7 +243,12 @@ def _is_array(value: Typed) -> bool:
 
 
 def _same_literal(a: Constant, b: Constant) -> bool:
-    return type(a.value) is type(b.value) and a.is_literal and repr(a.value) == repr(b.value)
+    return type(a.value) is type(b.value) and a.is_literal and _text(a.value) == _text(b.value)
+
+
+def _text(number: Any) -> str:
+    """A number, told apart also from one that is equal: 0.0 and -0.0."""
+    return f"{number:x}" if type(number) is int else repr(number)
 
 
 def strided(ctx: Context, array: IRValue) -> IRValue:
@@ -243,11 +279,14 @@ def merge(ctx: Context, condition: IRValue, then: Side, other: Side, live: int, 
         if not any(wanted):
             result.pop(name, None)
             continue
-        a = then.environment.get(name) if wanted[0] else None
-        b = other.environment.get(name) if wanted[1] else None
+        unset = FALSE if name in FLAGS else None
+        a = then.environment.get(name, unset) if wanted[0] else None
+        b = other.environment.get(name, unset) if wanted[1] else None
         if a is None and b is None:
             result.pop(name, None)
             continue
+        if all(wanted):
+            a, b = merging.assigned(a, b)
         result[name] = merging.values((id(node), name), a, b, node)
     ctx.environment = result
 
@@ -291,7 +330,7 @@ def choose(
     if not eager:  # calls may change their arguments
         names = changed(base, sides[0].environment) | changed(base, sides[1].environment)
         for name in sorted(names):
-            a, b = (side.environment.get(name) for side in sides)
+            a, b = merging.assigned(*(side.environment.get(name) for side in sides))
             base[name] = merging.values((id(node), name), a, b, node)
     if isinstance(result, Unusable):
         both = " and ".join(map(describe, found))

@@ -71,6 +71,8 @@ def call(ctx: Context, node: ast.Call) -> Value:
         return FORMS["type"](ctx, node)
     if callee is grad:
         return gradients.make_gradient(ctx, node)
+    if isinstance(callee, type) and issubclass(callee, (reversed, enumerate, zip)):
+        check_not_python(ctx, callee, node)  # rather than find fault with a range() in it
     positional, keywords = arguments(ctx, node)
     ctx.locate(node)
     if builtin is not None:

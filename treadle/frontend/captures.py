@@ -11,6 +11,7 @@ from typing import Any
 
 from treadle.frontend.references import Chain, references_of
 from treadle.frontend.source import source_of
+from treadle.ir.depth import deep
 from treadle.language import Function, Gradient, Kernel
 from treadle.language.bodies import MISSING, Body
 
@@ -20,6 +21,7 @@ _LIBRARY = __name__.partition(".")[0]
 class Captures:
     """The names that a kernel and the functions that it reaches refer to, with the objects they stand for now."""
 
+    @deep
     def __init__(self, kernel: Kernel) -> None:
         self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
@@ -50,7 +52,7 @@ class Captures:
 
     def _references(self, body: Body) -> None:
         self._seen.add(id(body))
-        references = references_of(source_of(body.python), body)
+        references = references_of(source_of(body), body)
         for chain in references.chains:
             self._chain(body, chain)
         for expression in references.statics:

@@ -7,7 +7,7 @@ from typing import Any
 
 from treadle.frontend import components
 from treadle.frontend.context import Context
-from treadle.frontend.conversions import coerce, constant_type, settle
+from treadle.frontend.conversions import check_compared, coerce, constant_type, settle
 from treadle.frontend.symbols import INTEGER_ONLY, SYMBOLS
 from treadle.frontend.values import Constant, Typed, Value, describe
 from treadle.ir.core import Value as IRValue
@@ -20,6 +20,10 @@ _PRODUCT = "product"
 _PRODUCT_KINDS = frozenset(
     (("mat", "mat"), ("mat", "vec"), ("vec", "mat"), ("quat", "quat"), ("transform", "transform"))
 )
+
+
+# By component, also with a scalar.
+_OF_VECTORS = ("mod", "floordiv")
 
 
 def is_composite(value: Value) -> bool:
@@ -60,13 +64,13 @@ def binary(ctx: Context, op: str, a: Value, b: Value, node: Any) -> Value:
 def _is_by_component(op: str, type_: Any) -> bool:
     if op in INTEGER_ONLY:
         return bool(type_.dtype.is_integer) and type_.kind in ("vec", "mat")
-    return type_.dtype is not scalars.bool_ and (op in ("add", "sub") or (op == "mod" and type_.kind == "vec"))
+    return type_.dtype is not scalars.bool_ and (op in ("add", "sub") or (op in _OF_VECTORS and type_.kind == "vec"))
 
 
 def _mixes_with_scalar(op: str, type_: Any) -> bool:
     if type_.dtype is scalars.bool_:
         return False
-    return op in ("mul", "div") or (op == "mod" and type_.kind == "vec")
+    return op in ("mul", "div") or (op in _OF_VECTORS and type_.kind == "vec")
 
 
 def _product(ctx: Context, a: Typed, b: Typed, node: Any) -> Value:
@@ -110,6 +114,7 @@ def compare(ctx: Context, kind: type, symbol: str, a: Value, b: Value, node: Any
 
 def contains(ctx: Context, item: Value, container: Typed, node: Any) -> Value:
     """``x in v``: whether a component of the composite equals ``x``."""
+    check_compared(ctx, item, container.type.dtype, node)
     sought = coerce(ctx, item, container.type.dtype, node, "the left operand of in").leaf
     found: IRValue | None = None
     for part in components.components(ctx, container):

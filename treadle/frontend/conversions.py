@@ -21,6 +21,7 @@ from treadle.frontend.values import (
     Value,
     describe,
     literal_type,
+    shown,
 )
 from treadle.ir.builder import Builder
 from treadle.language import notation
@@ -102,14 +103,65 @@ def _aggregate(b: Builder, type_: Aggregate, parts: Any) -> Any:
 def check_range(ctx: Context, number: Any, type_: Any, node: Any) -> None:
     """An integer literal must fit, if need be as the bits of the type (0xFFFFFFFF as an int32)."""
     if not type_.is_integer:
+        check_size(ctx, number, type_, node)
         return
     if isinstance(number, float):
         raise ctx.error(node, f"the literal {number} is no {type_!r}; write {type_!r}({number})", TypeMismatchError)
-    if not -(1 << (type_.bits - 1)) <= number < 1 << type_.bits:
-        wide = "int64" if type_.bits < 64 else "uint64"
-        raise ctx.error(
-            node, f"the literal {number} does not fit in {type_!r}; write {wide}({number})", TypeMismatchError
-        )
+    if not has_bits(number, type_):
+        raise does_not_fit(ctx, number, type_, node)
+
+
+def check_size(ctx: Context, number: Any, type_: Any, node: Any) -> None:
+    """An integer that becomes a float must be one that Python can make a float of: the others are mistakes.
+
+    Raises:
+        TypeMismatchError: it is too large.
+    """
+    if type_.is_float and type(number) is int:
+        try:
+            float(number)
+        except OverflowError:
+            message = f"the literal {shown(number)} is too large for {type_!r}"
+            raise ctx.error(node, message, TypeMismatchError) from None
+
+
+def does_not_fit(ctx: Context, number: int, type_: Any, node: Any) -> TypeMismatchError:
+    """The error for an integer literal that is out of the range of a type."""
+    low, high = scalars.limits(type_)
+    wide = next((t for t in (scalars.int64, scalars.uint64) if fits(number, t)), None)
+    hint = f"; use a wider type, as in {wide!r}({number})" if wide is not None else ""
+    message = f"the literal {shown(number)} does not fit in {type_!r}, which holds {low} to {high}{hint}"
+    return ctx.error(node, message, TypeMismatchError)  # type: ignore[return-value]
+
+
+def has_bits(number: int, type_: Any) -> bool:
+    """Whether a number is one of an integer type, or of the type of the same bits with the other sign."""
+    return bool(-(1 << (type_.bits - 1)) <= number < 1 << type_.bits)
+
+
+def fits(number: int, type_: Any) -> bool:
+    """Whether an integer type has a number, and not only its bits."""
+    low, high = scalars.limits(type_)
+    return low <= number <= high
+
+
+def check_compared(ctx: Context, literal: Value, other: Any, node: Any) -> None:
+    """A literal that is compared must be a number of the type that it is compared with, and not only have its bits.
+
+    Raises:
+        TypeMismatchError: it is out of range.
+    """
+    if isinstance(literal, Constant) and type(literal.value) is int and scalars.is_scalar(other) and other.is_integer:
+        number = literal.value
+        if not fits(number, other):
+            low, high = scalars.limits(other)
+            bits = f"; for the value with these bits write {other!r}({number})" if has_bits(number, other) else ""
+            raise ctx.error(
+                node,
+                f"the literal {shown(number)} does not fit in {other!r}, which holds {low} to {high}: "
+                f"no {other!r} can be equal to it{bits}",
+                TypeMismatchError,
+            )
 
 
 def coerce(ctx: Context, value: Value, target: Any, node: Any, what: str = "the value") -> Typed:
@@ -145,13 +197,11 @@ def coerce(ctx: Context, value: Value, target: Any, node: Any, what: str = "the 
 
 def cast_hint(value: Value, target: Any) -> str:
     """Which cast to write for a scalar of another type."""
-    if not scalars.is_scalar(target):
+    source = value.type if isinstance(value, Typed) else constant_type(getattr(value, "value", None))
+    if not (scalars.is_scalar(target) and scalars.is_scalar(source)):
         return ""
-    source = value.type if isinstance(value, Typed) else None
-    literal = isinstance(value, Constant) and value.is_literal
-    if not (scalars.is_scalar(source) or literal):
-        return ""
-    return f"; convert it: {target!r}(...)"
+    note = "; and, or, not and comparisons give truth values" if source is scalars.bool_ else ""
+    return f"{note}; convert it: {target!r}(...)"
 
 
 def retype(ctx: Context, value: Typed, target: Any, node: Any, settled: bool) -> Retype:
@@ -205,6 +255,14 @@ def _cast_to(a: Typed, b: Typed) -> str:
 def _adapt(ctx: Context, literal: Constant, other: Typed, node: Any, symbol: str) -> Typed:
     """A literal as a value of the type of ``other``."""
     source, target = literal_type(literal.value), other.type
+    if source is scalars.int32 and target.is_integer and not has_bits(literal.value, target):
+        low, high = scalars.limits(target)
+        raise ctx.error(
+            node,
+            f"{symbol} of {describe(literal)} and {target!r}, which holds {low} to {high}: the literal does not fit; "
+            f"convert the other operand to a wider type, for example with int64(...)",
+            TypeMismatchError,
+        )
     if convertible(source, target):
         return materialize(ctx, literal.value, target, node)
     if other.origins is not None and convertible(other.type, source):

@@ -37,9 +37,15 @@ def literal(ctx: Context, node: ast.Constant) -> Value:
 
 @expression(ast.BinOp)
 def binary(ctx: Context, node: ast.BinOp) -> Value:
-    left, right = ctx.value(node.left), ctx.value(node.right)
-    ctx.locate(node)
-    return operators.binary(ctx, BINARY[type(node.op)][1], left, right, node)
+    chain = [node]  # of a long sum, which nests to the left
+    while isinstance(chain[-1].left, ast.BinOp):
+        chain.append(chain[-1].left)
+    left = ctx.value(chain[-1].left)
+    for link in reversed(chain):
+        right = ctx.value(link.right)
+        ctx.locate(link)
+        left = operators.binary(ctx, BINARY[type(link.op)][1], left, right, link)
+    return left
 
 
 @expression(ast.UnaryOp)

@@ -19,6 +19,7 @@ import numpy as np
 from treadle.frontend import statics
 from treadle.frontend.references import Chain, References, references_of
 from treadle.frontend.source import Source, source_of
+from treadle.ir.depth import deeper
 from treadle.language import Builtin, Function, Gradient, Kernel, adjoint, grad, notation, static
 from treadle.language.bodies import MISSING, Body
 from treadle.language.intrinsics import builtin_for
@@ -42,15 +43,20 @@ def fingerprint(kernel: Kernel, options: Mapping[str, Any] | None = None) -> str
     options = kernel.resolved_options() if options is None else options
     writer = _Writer(positions=options.get("mode") == "debug" or bool(options.get("verify_fp")))
     try:
-        for name, value in sorted(options.items()):
-            writer.add("option", name, repr(value))
-        for name, type_ in kernel.parameter_types.items():
-            writer.add("parameter", name)
-            writer.type(type_)
-        writer.body(kernel.body)
+        with deeper(kernel.name):
+            _write(writer, kernel, options)
     except _Unknown:
         return None
     return writer.digest()
+
+
+def _write(writer: _Writer, kernel: Kernel, options: Mapping[str, Any]) -> None:
+    for name, value in sorted(options.items()):
+        writer.add("option", name, repr(value))
+    for name, type_ in kernel.parameter_types.items():
+        writer.add("parameter", name)
+        writer.type(type_)
+    writer.body(kernel.body)
 
 
 class _Writer:
@@ -67,7 +73,7 @@ class _Writer:
         self._parts.extend(f"{len(part)}:{part}" for part in parts)
 
     def digest(self) -> str:
-        sources = [source_of(body.python) for body in self._bodies]
+        sources = [source_of(body) for body in self._bodies]
         pairs = zip(sources, self._bodies)
         if self._positions or any(references_of(source, body).has_assert for source, body in pairs):
             for source in sources:
@@ -84,7 +90,7 @@ class _Writer:
             return
         self._seen[id(body)] = len(self._seen)
         self._bodies.append(body)
-        source = source_of(body.python)
+        source = source_of(body)
         self.add("function", body.name, source.text)
         for name, annotation in body.annotations.items():
             self.add(name)
@@ -138,7 +144,9 @@ class _Writer:
     def value(self, value: Any) -> None:
         """A captured object, or the value of a static expression."""
         kind = type(value)
-        if value is None or kind in (bool, int, str, bytes):
+        if kind is int:
+            self.add("int", f"{value:x}")
+        elif value is None or kind in (bool, str, bytes):
             self.add(kind.__name__, repr(value))
         elif kind is float:
             self.add("float", struct.pack("<d", value).hex())
@@ -150,7 +158,7 @@ class _Writer:
         elif isinstance(value, float):  # a BFloat16
             self.add(kind.__name__, float(value).hex())
         elif isinstance(value, int):
-            self.add(kind.__name__, repr(int(value)))
+            self.add(kind.__name__, f"{int(value):x}")
         elif isinstance(value, Composite):
             self.type(kind)
             self.add(np.asarray(value).tobytes().hex())

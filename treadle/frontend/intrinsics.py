@@ -7,10 +7,10 @@ from typing import Any
 
 from treadle.frontend import components, operators
 from treadle.frontend.branches import choose
-from treadle.frontend.calls import arguments, form, intrinsic
+from treadle.frontend.calls import form, intrinsic
 from treadle.frontend.constructors import as_type, construct
 from treadle.frontend.context import Context
-from treadle.frontend.conversions import captured, constant_type, items_of, settle
+from treadle.frontend.conversions import captured, check_size, constant_type, items_of, settle
 from treadle.frontend.statics import evaluate
 from treadle.frontend.values import Constant, TupleValue, Typed, Value, describe
 from treadle.language import notation
@@ -103,109 +103,6 @@ def is_instance(ctx: Context, node: ast.Call) -> Value:
     return Constant(any(t is found for t in types))
 
 
-@form("print")
-def print_(ctx: Context, node: ast.Call) -> Value:
-    """Values and texts, with spaces between them, and a line break. f-strings are understood."""
-    pieces = [""]
-    leaves: list[Any] = []
-    for k, argument in enumerate(node.args):
-        if k:
-            pieces[-1] += " "
-        if isinstance(argument, ast.JoinedStr):
-            for part in argument.values:
-                if isinstance(part, ast.FormattedValue):
-                    _append(ctx, ctx.value(part.value), pieces, leaves, argument)
-                else:
-                    assert isinstance(part, ast.Constant)
-                    pieces[-1] += str(part.value)
-        else:
-            _append(ctx, ctx.value(argument), pieces, leaves, argument)
-    pieces[-1] += "\n"
-    ctx.locate(node)
-    ctx.builder.op("print", leaves, [], {"pieces": pieces})
-    return Constant(None)
-
-
-def _append(ctx: Context, value: Value, pieces: list[str], leaves: list[Any], node: Any) -> None:
-    """Add one printed value to the pieces of text and the values between them."""
-    items = items_of(value)
-    if items is not None:
-        _append_all(ctx, "(", items, ")", pieces, leaves, node)
-    elif isinstance(value, Constant) and constant_type(value.value) is None:
-        pieces[-1] += str(value.value)
-    else:
-        typed = settle(ctx, value, node)
-        if scalars.is_scalar(typed.type):
-            leaves.append(typed.leaf)
-            pieces.append("")
-        elif typed.type.kind == "struct":
-            pieces[-1] += f"{typed.type!r}("
-            for k, (name, member) in enumerate(typed.type.fields.items()):
-                pieces[-1] += f"{', ' if k else ''}{name}="
-                start, stop, _ = components.member_leaves(typed.type, name)
-                _append(ctx, Typed(member, typed.leaves[start:stop]), pieces, leaves, node)
-            pieces[-1] += ")"
-        elif typed.type.kind == "array":
-            _append_all(ctx, "array of shape (", _shape(ctx, typed), ")", pieces, leaves, node)
-        else:
-            parts = [Typed(typed.type.dtype, (leaf,)) for leaf in components.components(ctx, typed)]
-            _append_all(ctx, "[", _grouped(typed.type, parts), "]", pieces, leaves, node)
-
-
-def _shape(ctx: Context, array: Typed) -> list[Value]:
-    return [Typed(scalars.int32, (ctx.emit("shape", array.leaf, axis=k),)) for k in range(array.type.ndim)]
-
-
-def _grouped(type_: Any, parts: list[Typed]) -> list[Any]:
-    """The components; of a matrix, a list for each row."""
-    if type_.kind != "mat":
-        return list(parts)
-    columns = type_.shape[1]
-    return [parts[k : k + columns] for k in range(0, len(parts), columns)]
-
-
-def _append_all(
-    ctx: Context, opening: str, items: Any, closing: str, pieces: list[str], leaves: list[Any], node: Any
-) -> None:
-    pieces[-1] += opening
-    for k, item in enumerate(items):
-        if k:
-            pieces[-1] += ", "
-        if isinstance(item, list):
-            _append_all(ctx, "[", item, "]", pieces, leaves, node)
-        else:
-            _append(ctx, item, pieces, leaves, node)
-    pieces[-1] += closing
-
-
-@form("printf")
-def printf(ctx: Context, node: ast.Call) -> Value:
-    """As in C. The op gets the conversion of each value in its attribute ``formats``."""
-    from treadle.frontend.formats import split
-
-    positional, _ = arguments(ctx, node)
-    text = positional[0].value if positional and isinstance(positional[0], Constant) else None
-    if not isinstance(text, str):
-        raise ctx.error(node, "the first argument of printf() must be a text", TypeMismatchError)
-    pieces, formats = split(text)
-    if len(formats) != len(positional) - 1:
-        raise ctx.error(
-            node,
-            f"the format of printf() has {len(formats)} conversions for {len(positional) - 1} values",
-            TypeMismatchError,
-        )
-    leaves = []
-    for value, spec in zip(positional[1:], formats):
-        typed = settle(ctx, value, node)
-        if not scalars.is_scalar(typed.type):
-            raise ctx.error(node, f"printf() takes scalars, not {describe(value)}; use print()", TypeMismatchError)
-        if typed.type.is_float != (spec[-1] in "eEfFgGaA"):
-            raise ctx.error(node, f"printf(): {spec} is not for {notation.text(typed.type)}", TypeMismatchError)
-        leaves.append(typed.leaf)
-    ctx.builder.op("print", leaves, [], {"pieces": pieces, "formats": formats})
-    return Constant(None)
-
-
 @intrinsic("len")
 def length(ctx: Context, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
     if len(positional) != 1 or keywords:
@@ -255,6 +152,8 @@ def power(ctx: Context, positional: list[Value], keywords: dict[str, Value], nod
     values = [*positional, *keywords.values()]
     if len(values) != 2:
         raise ctx.error(node, "pow() takes two arguments", TypeMismatchError)
+    for value in values:
+        check_size(ctx, getattr(value, "value", None), scalars.float32, node)
     a, b = (Constant(float(v.value)) if isinstance(v, Constant) and type(v.value) is int else v for v in values)
     return operators.binary(ctx, "pow", a, b, node)
 

@@ -83,6 +83,8 @@ class Loop:
         self.outer_exits = ctx.exits
         self.carried: list[Carried] = []
         self.unknown: list[str] = []
+        self.fixed: dict[str, Value] = {}
+        """What exists only at compile time, and must be the same after an iteration."""
         flags = {BREAK: self.info.has_break, RETURN: self.info.has_return}
         for flag, used in flags.items():
             if used:
@@ -101,7 +103,11 @@ class Loop:
     def _carry(self, name: str) -> None:
         key = (id(self.node), name)
         value = self.before.get(name)
-        if value is None or isinstance(value, Unusable):
+        if isinstance(value, Unusable):
+            raise self.ctx.error(
+                self.node, f"{name!r} has no one type before this loop: {value.reason}", TypeMismatchError
+            )
+        if value is None or (_is_none(value) and key in self.ctx.hints):
             initial = self._absent(name, key)
             if initial is None:
                 self.unknown.append(name)
@@ -111,6 +117,7 @@ class Loop:
         else:
             prepared = self._prepared(key, value)
             if prepared is None:
+                self.fixed[name] = value
                 return
             initial = prepared
         self.carried.append(Carried(name, key, initial))
@@ -174,6 +181,8 @@ class Loop:
             block(ctx, self.node.body)
             ctx.locate(self.node)
             into.yields += [leaf for c in self.carried for leaf in self._final(c, ctx.environment.get(c.name), into)]
+            for name, value in self.fixed.items():
+                self._check_same(name, value, ctx.environment.get(name, value))
         ctx.exits = self.outer_exits
         self._learn(inside.environment)
 
@@ -212,6 +221,18 @@ class Loop:
             raise self._changed(name, template, value)
         return list(coerce(ctx, value, template.type, node, f"{name!r} in this loop").leaves)
 
+    def _check_same(self, name: str, before: Value, after: Value) -> None:
+        """Whether what exists only at compile time is still that after an iteration. None may become an array."""
+        if _is_none(before) and _is_array(after):
+            raise Retype(frozenset(((id(self.node), name),)), after.type, settled=True)  # type: ignore[union-attr]
+        if not _is_same(before, after):
+            raise self.ctx.error(
+                self.node,
+                f"{name!r} is {describe(before)} before this loop and {describe(after)} after an iteration; "
+                f"what exists only at compile time cannot change in a loop",
+                TypeMismatchError,
+            )
+
     def _changed(self, name: str, template: Value, value: Value) -> Exception:
         return self.ctx.error(
             self.node,
@@ -235,6 +256,7 @@ class Loop:
         for name in ctx.source.liveness.names(self.info.assigned):
             if not _is_array(environment.get(name)) or self._is_rebound(name):
                 environment.pop(name, None)
+        environment.update(self.fixed)
         iterator = iter(results)
         for c in self.carried:
             environment[c.name] = rebuild(c.initial, iterator)
@@ -267,6 +289,18 @@ class Loop:
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, Typed) and getattr(value.type, "kind", "") == "array"
+
+
+def _is_none(value: Any) -> bool:
+    return isinstance(value, Constant) and value.value is None
+
+
+def _is_same(a: Value, b: Value) -> bool:
+    """Whether two values are one, or stand for one object."""
+    left, right = items_of(a), items_of(b)
+    if left is not None and right is not None:
+        return len(left) == len(right) and all(map(_is_same, left, right))
+    return a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.value is b.value)
 
 
 def _type_to_carry(value: Value) -> Any:
@@ -352,8 +386,8 @@ def _leaf(ctx: Context, value: Value) -> IRValue:
 def for_(ctx: Context, node: ast.For) -> None:
     if isinstance(node.iter, ast.Call) and ranges.is_range(ctx, node.iter):
         span = ranges.evaluate(ctx, node.iter)
-        known = span.known()
-        if known is not None and len(known) <= ranges.UNROLLED and (ctx.unroll or _feeds_static(ctx, node)):
+        known = span.known
+        if known is not None and not known[ranges.UNROLLED :] and (ctx.unroll or _feeds_static(ctx, node)):
             unroll(ctx, node, [Constant(k) for k in known])
         else:
             counted(ctx, node, span.count, span.at)

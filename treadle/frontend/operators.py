@@ -10,7 +10,7 @@ from typing import Any
 
 from treadle.frontend import composites
 from treadle.frontend.context import Context
-from treadle.frontend.conversions import constant_type, items_of, settle, unify
+from treadle.frontend.conversions import check_compared, check_size, constant_type, items_of, settle, unify
 from treadle.frontend.symbols import BITWISE, COMPARISONS, INTEGER_ONLY, SYMBOLS
 from treadle.frontend.values import (
     FALSE,
@@ -20,9 +20,9 @@ from treadle.frontend.values import (
     Typed,
     Value,
     describe,
+    shown,
 )
 from treadle.ir.core import Value as IRValue
-from treadle.ir.numbers import normalize
 from treadle.language import notation
 from treadle.language.errors import TypeMismatchError, UnsupportedError
 from treadle.primitives.folding import floor_division, integer_division, remainder
@@ -30,6 +30,9 @@ from treadle.types import scalars
 
 # Up to this exponent, a power is written as products.
 _LARGEST_PRODUCT = 8
+
+# Integers among literals have as many bits as Python gives them, but no more than this.
+_MOST_BITS = 4096
 
 
 def binary(ctx: Context, op: str, a: Value, b: Value, node: Any) -> Value:
@@ -127,18 +130,30 @@ _LITERAL: dict[str, Callable[[Any, Any], Any]] = {
 def _on_literals(ctx: Context, op: str, a: Any, b: Any, node: Any) -> Value:
     """Literals compute as Python numbers do, but that integers divide as in C."""
     try:
-        if op == "shl" and b > 64:
+        if isinstance(a, int) and isinstance(b, int) and _bits(op, a, b) > _MOST_BITS:
             raise OverflowError
         result = _LITERAL[op](a, b)
     except ZeroDivisionError:
         raise ctx.error(node, "division of a literal by zero") from None
     except (TypeError, KeyError):
-        raise ctx.error(node, f"there is no {SYMBOLS[op]} for the literals {a} and {b}", TypeMismatchError) from None
-    except (OverflowError, ValueError):
+        message = f"there is no {SYMBOLS[op]} for the literals {shown(a)} and {shown(b)}"
+        raise ctx.error(node, message, TypeMismatchError) from None
+    except ValueError:
+        raise ctx.error(node, f"{SYMBOLS[op]} of literals by a negative count") from None
+    except OverflowError:
         raise ctx.error(node, "the result of this operation on literals is too large") from None
     if isinstance(result, complex):
         raise ctx.error(node, "the result of this operation on literals is complex", TypeMismatchError)
     return Constant(result)
+
+
+def _bits(op: str, a: int, b: int) -> int:
+    """About how many bits a result has that can be much longer than the operands."""
+    if op == "mul":
+        return a.bit_length() + b.bit_length()
+    if op == "shl":
+        return a.bit_length() + b
+    return (abs(a) - 1).bit_length() * b if op == "pow" and abs(a) > 1 else 0
 
 
 # -- Powers
@@ -197,8 +212,9 @@ def compare(ctx: Context, kind: type, a: Value, b: Value, node: Any) -> Value:
         return _compare_tuples(ctx, kind, a, b, node)
     if composites.is_composite(a) or composites.is_composite(b):
         return composites.compare(ctx, kind, symbol, a, b, node)
-    for value in (a, b):
+    for value, other in ((a, b), (b, a)):
         _check_operand(ctx, value, symbol, node)
+        check_compared(ctx, value, getattr(other, "type", None), node)
     x, y, _ = unify(ctx, a, b, node, symbol)
     if x.type is scalars.bool_ and op not in ("eq", "ne"):
         raise ctx.error(node, f"there is no {symbol} for bool", TypeMismatchError)
@@ -313,16 +329,14 @@ def unary(ctx: Context, op: type, value: Value, node: Any) -> Value:
 
 
 def cast(ctx: Context, value: Value, target: Any, node: Any) -> Value:
-    """``float64(x)``: a scalar converted as in C; a literal is a constant of that type.
+    """``float64(x)``: a scalar converted; a literal is a constant of that type.
 
     Raises:
         TypeMismatchError: ``value`` is no scalar.
     """
     if isinstance(value, Constant) and value.is_literal:
-        number = value.value
-        if target.is_integer and isinstance(number, float):
-            number = int(number) if math.isfinite(number) else 0
-        return ctx.typed_constant(target, normalize(target, number))
+        check_size(ctx, value.value, target, node)
+        return ctx.typed_constant(target, value.value)
     operand = settle(ctx, value, node)
     if not scalars.is_scalar(operand.type):
         raise ctx.error(node, f"{target!r}() takes a scalar, not {notation.text(operand.type)}", TypeMismatchError)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle.frontend.context import Context
-from treadle.frontend.conversions import coerce, settle
+from treadle.frontend.conversions import coerce, does_not_fit, settle
 from treadle.frontend.expressions import constant_index
 from treadle.frontend.values import Constant, HintKey, Typed, Value, describe
 from treadle.ir.core import Value as IRValue
@@ -21,30 +21,30 @@ UNROLLED = 16
 
 @dataclass
 class Span:
-    """``start``, ``stop`` and ``step``, all of ``type``, and the ``count`` of items, an int32 or int64."""
+    """``start`` and ``step``, both of ``type``, and the ``count`` of items, an int32 or int64.
+
+    ``known``: the range, if all of it is known at compile time.
+    """
 
     ctx: Context
     type: Any
     start: IRValue
-    stop: IRValue
     step: IRValue
     count: IRValue
     origins: frozenset[HintKey] | None
-
-    def known(self) -> range | None:
-        """The range, if all of it is known at compile time."""
-        bounds = [v.constant for v in (self.start, self.stop, self.step)]
-        return None if None in bounds or bounds[2] == 0 else range(*bounds)
+    known: range | None
 
     def at(self, k: IRValue) -> Value:
         """The item at position ``k``, which has the type of ``count``."""
         ctx = self.ctx
+        # An unsigned item may wrap around on the way: a step of -1 is the greatest number of the type.
+        attributes = {"nowrap": True} if self.type.kind == "signed" else {}
         if k.type is not self.type:
             k = ctx.emit("cast", k, type=self.type)
         if self.step.constant != 1:
-            k = ctx.emit("mul", k, self.step, nowrap=True)
+            k = ctx.emit("mul", k, self.step, **attributes)
         if self.start.constant != 0:
-            k = ctx.emit("add", self.start, k, nowrap=True)
+            k = ctx.emit("add", self.start, k, **attributes)
         return Typed(self.type, (k,), self.origins)
 
 
@@ -71,16 +71,53 @@ def evaluate(ctx: Context, node: ast.Call) -> Span:
     if len(values) == 2:
         values.append(Constant(1))
     type_, origins = _common_type(ctx, values, node)
-    start, stop, step = (coerce(ctx, value, type_, node, "a bound of range()").leaf for value in values)
-    if step.constant == 0:
+    literals = [int(v.value) if isinstance(v, Constant) and type(v.value) in (int, bool) else None for v in values]
+    _check_literals(ctx, literals, type_, node)
+    start, stop, step = (
+        coerce(ctx, value, type_, node, "a bound of range()").leaf if literal is None
+        else ctx.builder.constant(type_, literal)
+        for value, literal in zip(values, literals)
+    )  # fmt: skip
+    numbers = [leaf.constant if literal is None else literal for leaf, literal in zip((start, stop, step), literals)]
+    if numbers[2] == 0:
         raise ctx.error(node, "the step of range() is 0", TypeMismatchError)
     # Between multiples of the step, distances are rounded up, beyond what an int32 holds.
     exact = type_ is scalars.int64 or (type_ is scalars.int32 and step.constant in (1, -1))
-    bounds = [v if exact else ctx.emit("cast", v, type=scalars.int64) for v in (start, stop, step)]
+    bounds = [v if exact else _wide(ctx, v, literal) for v, literal in zip((start, stop, step), literals)]
     count = _count(ctx, *bounds)
     if type_ is scalars.int32 and not exact:
         count = ctx.emit("cast", count, type=scalars.int32)
-    return Span(ctx, type_, start, stop, step, count, origins)
+    known = None if None in numbers else range(*numbers)
+    if known and abs(known[-1] - known[0]) // abs(known.step) >= scalars.limits(count.type)[1]:
+        raise ctx.error(node, f"this range has more items than an {count.type!r} can count", TypeMismatchError)
+    return Span(ctx, type_, start, step, count, origins, known)
+
+
+def _wide(ctx: Context, bound: IRValue, literal: int | None) -> IRValue:
+    """A bound as an int64; a literal by its value, which its type need not have."""
+    if literal is not None:
+        return ctx.builder.constant(scalars.int64, literal)
+    return ctx.emit("cast", bound, type=scalars.int64)  # type: ignore[no-any-return]
+
+
+def _check_literals(ctx: Context, literals: list[int | None], type_: Any, node: ast.Call) -> None:
+    """Whether the literals among start, stop and step fit the type of the items.
+
+    Where distances are counted in int64, ``stop`` may be one beyond the range, and a step of unsigned items
+    may be negative.
+
+    Raises:
+        TypeMismatchError: one does not fit.
+    """
+    start, stop, step = literals
+    low, high = scalars.limits(type_)
+    beyond = 0 if type_ in (scalars.int32, scalars.int64, scalars.uint64) else 1
+    least_step = low if type_.kind == "signed" else -min(high, 2**63 - 1)
+    for literal, least, greatest in (
+        (start, low, high), (stop, low - beyond, high + beyond), (step, least_step, high)
+    ):  # fmt: skip
+        if literal is not None and not least <= literal <= greatest:
+            raise does_not_fit(ctx, literal, type_, node)
 
 
 def _common_type(ctx: Context, values: list[Value], node: ast.Call) -> tuple[Any, frozenset[HintKey] | None]:

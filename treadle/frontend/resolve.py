@@ -16,6 +16,15 @@ from treadle.language import BUILTINS
 from treadle.language.bodies import MISSING
 from treadle.language.errors import UnknownNameError, UnsupportedError
 
+_PYTHON = {id(found): name for name, found in vars(builtins).items() if callable(found)}
+"""The names of what Python has everywhere, by identity."""
+
+_INSTEAD = {
+    "reversed": "; count down with range(n - 1, -1, -1)",
+    "enumerate": "; go over range(...) and index",
+    "zip": "; go over range(...) and index",
+}
+
 
 @expression(ast.Name)
 def name(ctx: Context, node: ast.Name) -> Value:
@@ -98,7 +107,10 @@ def check_not_python(ctx: Context, value: Any, node: Any) -> None:
             f"{value.__qualname__} is a Python function, which kernels cannot call; decorate it with @func",
             UnsupportedError,
         )
-    if isinstance(value, python_types.BuiltinFunctionType) or value in vars(builtins).values():
-        name = getattr(value, "__name__", str(value))
-        hint = f"; use the built-in {name}() of the kernel language" if name in BUILTINS else ""
+    if value is range:
+        raise ctx.error(node, "range() can only be what a for loop goes over: for i in range(...)", UnsupportedError)
+    name = _PYTHON.get(id(value))
+    if name is not None or isinstance(value, python_types.BuiltinFunctionType):
+        name = name or value.__name__
+        hint = f"; use the built-in {name}() of the kernel language" if name in BUILTINS else _INSTEAD.get(name, "")
         raise ctx.error(node, f"kernels cannot call Python's {name}(){hint}", UnsupportedError)

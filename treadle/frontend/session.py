@@ -26,14 +26,15 @@ from treadle.frontend.values import (
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function
 from treadle.ir.core import Value as IRValue
+from treadle.ir.depth import TOO_DEEP, deeper
 from treadle.language import Function as LanguageFunction
 from treadle.language import Gradient, Kernel
 from treadle.language.bodies import MISSING, Body
-from treadle.language.errors import TypeMismatchError, UnsupportedError
+from treadle.language.errors import CompileError, TypeMismatchError, UnsupportedError
 from treadle.types.layout import leaves
 from treadle.types.storage import Aggregate, ArrayRef
 
-_DEEPEST = 100  # calls in calls: generic functions may call themselves with ever new types
+_DEEPEST = 50  # calls in calls of one function: generic functions may call themselves with ever new types
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Session:
         store = _SHARED if shared else self._instances
         found = store.get(key)
         if found is None:
-            if key in self._stack or len(self._stack) > _DEEPEST:
+            if key in self._stack or sum(k[0] is body for k in self._stack) > _DEEPEST:
                 raise UnsupportedError(f"kernels have no recursion, and {body.name} calls itself", body.place)
             self._stack.append(key)
             try:
@@ -92,7 +93,7 @@ class Session:
                 environment[name] = self._parameter(function, name, argument)
             unroll = body.shared and not any(_is_large(v) for v in environment.values())
             ctx = self.context(body, function, environment, hints, is_kernel=False, unroll=unroll)
-            block(ctx, ctx.source.tree.body)
+            _statements(ctx)
             result = self._result(ctx)
             function.body.yields = flatten(result)
             return FunctionInstance(function, result)
@@ -111,7 +112,7 @@ class Session:
         unroll: bool = False,
     ) -> Context:
         """The state to build a function in."""
-        source = source_of(body.python)
+        source = source_of(body)
         builder = Builder(function.body, None if body.shared else source.location(source.tree.lineno))
         environment[RETURN] = FALSE
         result_type = MISSING if is_kernel else body.result
@@ -148,6 +149,18 @@ class Session:
         return _settled(ctx, value)
 
 
+def _statements(ctx: Context) -> None:
+    """Build the statements of a function.
+
+    Raises:
+        CompileError: among others, where they are nested too deeply.
+    """
+    try:
+        block(ctx, ctx.source.tree.body)
+    except RecursionError:
+        raise CompileError(TOO_DEEP, str(ctx.builder.location or ctx.body.place)) from None
+
+
 def _settled(ctx: Context, value: Value) -> Value:
     """A result with run-time leaves where it is a value at run time."""
     if isinstance(value, TupleValue):
@@ -169,6 +182,8 @@ def _key(value: Value) -> Any:
         return tuple(map(_key, value.items))
     assert isinstance(value, Constant)
     found = value.value
+    if type(found) is int:
+        return int, found
     return (type(found), repr(found)) if value.is_literal or isinstance(found, str) else _Identity(found)
 
 
@@ -234,10 +249,11 @@ def build_kernel(
         for name, type_ in zip(names, types):
             environment[name] = parameter(function, name, type_, _parameter_leaves(type_, contiguous.get(name, False)))
         ctx = session.context(body, function, environment, hints, is_kernel=True)
-        block(ctx, ctx.source.tree.body)
+        _statements(ctx)
         return function
 
-    return attempts(attempt)
+    with deeper(kernel.name):
+        return attempts(attempt)
 
 
 def _parameter_leaves(type_: Any, contiguous: bool) -> list[Any]:
@@ -265,4 +281,5 @@ def build_function(
             values.append(argument)
         else:
             values.append(parameter(scratch, "", argument, [leaf.type for leaf in leaves(argument)]))
-    return Session(body.name, options or {}).instance(body, values)
+    with deeper(body.name):
+        return Session(body.name, options or {}).instance(body, values)

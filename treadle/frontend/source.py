@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
+import os
 import types as python_types
 from collections.abc import Iterator
 from functools import cached_property
+from importlib.machinery import SourceFileLoader
 from typing import Any
 
 from treadle.frontend.liveness import Liveness
 from treadle.ir.core import Location
+from treadle.language.bodies import Body
 from treadle.language.errors import SourceError
+from treadle.language.texts import STARTED, lines_of
 
 
 class Source:
@@ -76,27 +79,27 @@ class Source:
 _CACHE: dict[int, Source] = {}
 
 
-def source_of(python: python_types.FunctionType) -> Source:
-    """The source of a function.
+def source_of(body: Body) -> Source:
+    """The source of a function: that of the first body with its code, so that kernels made in a loop share one.
 
     Raises:
         SourceError: it cannot be read.
     """
-    found = _CACHE.get(id(python.__code__))
+    code = body.python.__code__
+    found = _CACHE.get(id(code))
     if found is None:
-        found = _CACHE[id(python.__code__)] = _read(python)
+        found = _CACHE[id(code)] = _read(body.python, body.lines)
     return found
 
 
-def _read(python: python_types.FunctionType) -> Source:
+def _read(python: python_types.FunctionType, lines: list[str]) -> Source:
     code = python.__code__
     place = f"{code.co_filename}:{code.co_firstlineno}"
     if code.co_name == "<lambda>":
         raise SourceError("a lambda cannot be compiled; write a function with def", place)
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise SourceError(f"{python.__name__} is async, which kernels and functions cannot be; write def", place)
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, python.__globals__)
+    lines = lines or lines_of(python)
     first = code.co_firstlineno
     if not lines or first > len(lines):
         raise SourceError(
@@ -111,8 +114,43 @@ def _read(python: python_types.FunctionType) -> Source:
             arguments = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
             if tree.name != code.co_name or tuple(arguments) != code.co_varnames[: len(arguments)]:
                 break
+            if not _may_be(python, lines):
+                break
             return Source(code, first, block, tree)
     raise SourceError(f"the source of {python.__name__} has changed since it was imported", place)
+
+
+def _may_be(python: python_types.FunctionType, lines: list[str]) -> bool:
+    """Whether these lines can be those that a function comes from, judged by what they compile to.
+
+    What was defined in a function, long after the import perhaps, may have met a file that had changed. Where
+    something else than Python makes byte code of the file (pytest does, of assertions) it is not judged.
+    """
+    code = python.__code__
+    if not code.co_flags & inspect.CO_NESTED or type(python.__globals__.get("__loader__")) is not SourceFileLoader:
+        return True
+    try:
+        if os.stat(code.co_filename).st_mtime < STARTED:
+            return True
+        compiled = compile("".join(lines), code.co_filename, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return True
+    own = _meaning(code)
+    return any(part.co_firstlineno == code.co_firstlineno and _meaning(part) == own for part in _codes(compiled))
+
+
+def _codes(code: python_types.CodeType) -> Iterator[python_types.CodeType]:
+    """The code objects in a code object."""
+    for part in code.co_consts:
+        if isinstance(part, python_types.CodeType):
+            yield part
+            yield from _codes(part)
+
+
+def _meaning(code: python_types.CodeType) -> Any:
+    """What the byte code of a function says, but for places."""
+    constants = [_meaning(c) if isinstance(c, python_types.CodeType) else (type(c), repr(c)) for c in code.co_consts]
+    return code.co_code, code.co_names, constants
 
 
 def _possible_ends(lines: list[str], code: python_types.CodeType) -> Iterator[int]:

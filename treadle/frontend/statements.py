@@ -26,6 +26,7 @@ from treadle.frontend.context import (
 )
 from treadle.frontend.conversions import coerce, items_of, settle
 from treadle.frontend.places import ArrayPlace, Place
+from treadle.frontend.printing import Text
 from treadle.frontend.symbols import BINARY
 from treadle.frontend.values import (
     FALSE,
@@ -41,6 +42,9 @@ from treadle.language import notation
 from treadle.language.bodies import MISSING
 from treadle.language.errors import CompileError, TypeMismatchError, UnsupportedError
 from treadle.types import scalars
+
+_MOST_REPORTED = 8
+"""How many operands of a failed assertion are recorded; see ``codegen.worker``."""
 
 # -- Blocks and exits
 
@@ -225,13 +229,14 @@ def bind(ctx: Context, target: ast.expr, value: Value) -> None:
         ctx.environment[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(ctx, target, value)
-    elif isinstance(target, ast.Starred):
-        raise ctx.error(target, "kernels have no starred assignments", UnsupportedError)
     else:
         ctx.place(target).set(value)
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value) -> None:
+    for part in target.elts:
+        if isinstance(part, ast.Starred):
+            raise ctx.error(part, "kernels have no starred assignments", UnsupportedError)
     items = items_of(value)
     if items is None and components.is_composite_type(getattr(value, "type", None)):
         assert isinstance(value, Typed)
@@ -328,15 +333,16 @@ def _message(ctx: Context, node: ast.Assert) -> tuple[str, list[Any]]:
     if node.msg is None:
         return "", []
     if isinstance(node.msg, ast.JoinedStr):
-        text = ""
-        values: list[Any] = []
-        for part in node.msg.values:
-            if isinstance(part, ast.FormattedValue):
-                text += f"{{{len(values)}}}"
-                values.append(settle(ctx, ctx.value(part.value), node).leaf)
-            elif isinstance(part, ast.Constant):
-                text += debug.escape(str(part.value))
-        return f": {text}", values
+        made = Text(ctx)
+        made.add_expression(node.msg)
+        if len(made.leaves) > _MOST_REPORTED:
+            message = f"the message of assert can hold {_MOST_REPORTED} numbers, not {len(made.leaves)}"
+            raise ctx.error(node.msg, message, UnsupportedError)
+        text = debug.escape(made.pieces[0])
+        for k, (specification, piece) in enumerate(zip(made.formats, made.pieces[1:])):
+            text += f"{{{k}:{specification}}}" if specification else f"{{{k}}}"
+            text += debug.escape(piece)
+        return f": {text}", made.leaves
     value = ctx.value(node.msg)
     if not isinstance(value, Constant):
         raise ctx.error(node.msg, "the message of assert must be a text", CompileError)

@@ -131,6 +131,13 @@ def literal_type(value: Any) -> Any:
     return scalars.from_annotation(type(value))
 
 
+def shown(number: Any) -> str:
+    """A literal as messages show it; of a very long integer, how long it is."""
+    if type(number) is int and number.bit_length() > 256:
+        return f"of {number.bit_length()} bits"
+    return str(number)
+
+
 def describe(value: Value) -> str:
     """A value as messages show it: its type, or the literal."""
     if isinstance(value, Typed):
@@ -141,7 +148,7 @@ def describe(value: Value) -> str:
         return "no value"
     found = value.value
     if value.is_literal:
-        return f"the literal {found}"
+        return f"the literal {shown(found)}"
     if isinstance(found, str):
         return f"the text {found!r}"
     return getattr(found, "__name__", None) or repr(found)

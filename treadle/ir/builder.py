@@ -63,7 +63,7 @@ class Builder:
         return self.op(name, operands, types, attributes).results
 
     def constant(self, type_: ScalarMeta, value: Union[bool, int, float]) -> Value:
-        """A constant, rounded or wrapped to its type."""
+        """A constant, converted to its type as at run time."""
         return self.op("constant", (), (type_,), {"value": normalize(type_, value)}).results[0]
 
     def zero(self, type_: StorageType) -> Value:

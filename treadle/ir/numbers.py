@@ -1,4 +1,4 @@
-"""Arithmetic on constants with the rounding and wrap-around of the IR's scalar types."""
+"""Numbers as constants of the IR's scalar types: rounded, wrapped around, saturated as at run time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,4 @@ def normalize(type_: ScalarMeta, value: Number) -> Number:
         return scalars.bfloat16_to_float(scalars.bfloat16_from_float(float(value)))
     if kind == "bool":
         return bool(value)
-    wrapped = int(value) & ((1 << type_.bits) - 1)
-    if kind == "signed" and wrapped >> (type_.bits - 1):
-        wrapped -= 1 << type_.bits
-    return wrapped
+    return scalars.to_integer(type_, value)

@@ -27,7 +27,7 @@
 | ``log_start`` | → int64, ``log`` | where the log of this thread starts, in words of 8 bytes |
 | ``log_read`` | position → T, ``type``, ``log`` | what was appended at a position; a value takes as many words as it has bytes / 8, rounded up |
 | ``unavailable`` | → T, ``type``, ``reason`` | a value that the adjoint cannot have; an error if it is still there at the end |
-| ``print`` | value… ; ``pieces`` (list of str) | prints pieces[0], value, pieces[1], value, … |
+| ``print`` | value… ; ``pieces`` (list of str), ``formats`` (list of str) or none | prints pieces[0], value, pieces[1], value, … |
 | ``assert`` | bool, value… ; ``message`` | if false: records the failure, stops this thread; ``{0}`` in the message stands for a value |
 
 Indices are of any integer type. A block yields through its ``yields`` list; there is no

@@ -1,6 +1,6 @@
 """One Python function that the compiler may read: its parameters, annotations and the names it sees.
 
-Nothing is evaluated, and no file is read, before it is asked for.
+Nothing is evaluated before it is asked for. Only the lines of the file are taken at once, since it may change.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from treadle.language import notation
 from treadle.language.errors import CompileError
 from treadle.language.native import NativeCode
+from treadle.language.texts import lines_at_definition
 
 # How an assert begins its failure, in the byte code of this version of Python.
 _LOAD_ERROR: int = opcode.opmap.get("LOAD_ASSERTION_ERROR") or opcode.opmap["LOAD_COMMON_CONSTANT"]
@@ -27,6 +28,7 @@ class Body:
     """A Python function with the source of a kernel, function or built-in.
 
     ``python``: the function. ``name``: how messages call it. ``module``: the name of its module.
+    ``lines``: those of its file when it was defined, or none; see ``texts``.
     ``shared``: whether it is part of the standard library, whose instances all kernels share.
     ``same``: parameters that must have one type. ``static``: parameters that are compile-time constants.
     ``updates``: parameters that a call changes; the function returns their new values after its result.
@@ -51,6 +53,7 @@ class Body:
         self.python = python
         self.name = name or python.__name__
         self.module = python.__module__
+        self.lines = lines_at_definition(python)
         self.shared = self.consistent = shared
         self.same = same
         self.static = static

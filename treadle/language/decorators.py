@@ -1,6 +1,6 @@
 """The decorators ``kernel``, ``func``, ``func_grad``, ``func_replay`` and their companions.
 
-A decorator keeps the Python function and reads nothing from disk.
+A decorator keeps the Python function and the lines of its file, and compiles nothing.
 """
 
 from __future__ import annotations

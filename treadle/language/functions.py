@@ -94,7 +94,8 @@ def _without_updates(candidate: Any, values: Sequence[Any], result: tuple[Any, .
     for name, new in zip(candidate.updates, result[count:]):
         old = values[candidate.parameter_names.index(name)]
         if isinstance(old, Composite):
-            old._data[...] = new._data
+            for data in old._places():
+                data[...] = new._data
     return None if count == 0 else result[0] if count == 1 else result[:count]
 
 

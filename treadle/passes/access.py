@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Optional
 
 from treadle.ir.core import Block, Function, Op, Value
+from treadle.ir.depth import deep
 from treadle.types.storage import ArrayRef
 
 
@@ -33,6 +34,7 @@ class Access:
         return asdict(self)
 
 
+@deep
 def analyse(function: Function) -> dict[str, Access]:
     """The access to each parameter that is an array or has one in it, by label.
 
@@ -48,6 +50,7 @@ def analyse(function: Function) -> dict[str, Access]:
     return found
 
 
+@deep
 def loads_of(function: Function, after: bool = False) -> set[str]:
     """The labels of the array parameters that are read.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from treadle.ir.builder import Builder
 from treadle.ir.core import Block, Function, Op, Value
+from treadle.ir.depth import deep
 from treadle.passes.access import Origins
 from treadle.passes.clone import Cloner
 from treadle.types import scalars
 
 
+@deep
 def check_floats(function: Function) -> Function:
     """A kernel that stops where it would write a NaN or infinity; aggregates are left unchecked."""
     copy = Function(function.name, Block(), function.is_kernel, list(function.labels), function.custom)

@@ -7,12 +7,14 @@ what the kernel read only if no such read comes after a write.
 from __future__ import annotations
 
 from treadle.ir.core import Block, Function, Op
+from treadle.ir.depth import deep
 from treadle.passes.access import Origins
 from treadle.types.storage import ArrayRef
 
 Pair = tuple[str, str]
 
 
+@deep
 def read_after_write(function: Function) -> frozenset[Pair]:
     """Pairs (read, written) of array labels such that a thread may read the one after writing the other."""
     walk = _Walk(Origins(function))

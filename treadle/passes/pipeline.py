@@ -10,6 +10,7 @@ from typing import Any
 
 from treadle import config
 from treadle.ir.core import Function
+from treadle.ir.depth import deep
 from treadle.passes.dead_code import dead_code
 from treadle.passes.inline import inline
 from treadle.passes.simplify import simplify
@@ -41,6 +42,7 @@ def finish(function: Function, options: Mapping[str, Any]) -> Function:
     return _run(function, lambda f: inline(f, keep_custom=False), simplify, dead_code)
 
 
+@deep
 def _run(function: Function, *passes: Callable[[Function], Function]) -> Function:
     # Passes make many objects and leave little garbage before they end: looking for it takes half of their time.
     collects = gc.isenabled()

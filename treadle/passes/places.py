@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Optional
 
 from treadle.ir.core import Function, Location
+from treadle.ir.depth import deep
 from treadle.passes.access import Origins
 
 Places = dict[str, tuple[Optional[Location], Optional[Location]]]
 """By label of an array: where it is read first, and where it is written first."""
 
 
+@deep
 def first_places(function: Function) -> Places:
     """The first read and the first write of each array parameter, in program order."""
     origins = Origins(function)

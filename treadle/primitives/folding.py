@@ -198,12 +198,6 @@ def fold_cast(b: Builder, operands: Sequence[Value], attributes: dict[str, Any])
     number = x.constant
     if number is None or not isinstance(x.type, ScalarMeta):
         return None
-    if x.type.is_float and target.is_integer:
-        if number != number:
-            return b.constant(target, 0)
-        low = -(1 << (target.bits - 1)) if target.kind == "signed" else 0
-        high = (1 << (target.bits - (target.kind == "signed"))) - 1
-        number = low if number <= low else high if number >= high else int(number)
     return b.constant(target, number)
 
 

@@ -23,6 +23,7 @@ from treadle.types import (
     int32,
     is_scalar,
 )
+from treadle.types.scalars import limits, to_integers
 
 SCALAR_OF: dict[Any, Any] = {t.numpy: t for t in SCALARS if t is not bfloat16}
 """NumPy dtypes and the scalar types with the same values."""
@@ -103,6 +104,10 @@ def _numbers(data: Any, leaf: Any, dtype: Any) -> Host:
             raw = np.asarray(data, dtype=wanted) if wanted is not None else np.asarray(data)
         except TypeError:  # floats among the ints
             raw = np.asarray(data)
+        except OverflowError:
+            low, high = limits(target)
+            message = f"the data has ints that do not fit in {target!r}, which holds {low} to {high}"
+            raise OverflowError(message) from None
         except ValueError as error:
             raise ArrayError(f"the data does not have the shape of an array: {error}") from None
     if raw.dtype.kind not in "biuf" and raw.dtype.name != "bfloat16":
@@ -126,6 +131,8 @@ def _cast(raw: Host, scalar: Any) -> Host:
         raw = bfloat16_values(raw.view(np.uint16))
     if raw.dtype == scalar.numpy:
         return raw
+    if scalar.is_integer:
+        return to_integers(scalar, raw)
     with np.errstate(over="ignore", invalid="ignore"):
         return raw.astype(scalar.numpy)
 

@@ -83,8 +83,10 @@ def around_pointer(
     """The layout of an array around memory at ``ptr``, see the arguments of ``array``.
 
     Raises:
-        ArrayError: strides or capacity do not fit the shape.
+        ArrayError: strides or capacity do not fit the shape, or there is no memory.
     """
+    if not ptr and all(extents):
+        raise ArrayError(f"there is no memory at ptr = {ptr} for an array of shape {extents}")
     size = elements.layout(dtype).size
     steps = shapes.contiguous_strides(extents, size) if strides is None else tuple(int(step) for step in strides)
     if len(steps) != len(extents):

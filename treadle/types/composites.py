@@ -75,10 +75,11 @@ class Composite(metaclass=CompositeMeta):
     """The base of all vector, matrix, quaternion and transform types.
 
     As in a kernel, assignment to a component changes the value in place and arithmetic makes
-    a new value (``a += b`` as well).
+    a new value (``a += b`` as well). A slice is a copy. A row of a matrix and the halves of a transform are
+    values of their own, too, but an assignment to a component of them changes the whole as well: ``t.p[0] = x``.
     """
 
-    __slots__ = ("_data",)
+    __slots__ = ("_data", "_origins")
     __array_priority__ = 100.0  # NumPy scalars leave ``scalar * value`` to the methods here
 
     kind = ""
@@ -90,6 +91,7 @@ class Composite(metaclass=CompositeMeta):
     short = ""
 
     _data: Data  # the components, in the type that Python computes with
+    _origins: tuple[Data, ...]  # of a part: the same components in the wholes; others lack it
     _work: np.dtype[Any]  # the dtype of _data: float32 for bfloat16, else the scalar type's own
     _convert: Callable[[Any], Any]  # a number to a component
     _canonical: Any = None  # the type proper, for a Python class that extends it
@@ -198,7 +200,7 @@ class Composite(metaclass=CompositeMeta):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return self._part(self._data[index].copy())
+            return self._slice(index)
         try:
             return self._export(self._data.item(operator.index(index)))
         except IndexError:
@@ -208,7 +210,7 @@ class Composite(metaclass=CompositeMeta):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
-            self._assign(self._data[index], value)
+            self._assign(index, value)
             return
         try:
             place = operator.index(index)
@@ -216,23 +218,41 @@ class Composite(metaclass=CompositeMeta):
             raise TypeError(f"an index of {type(self)!r} must be an int or a slice, not {index!r}") from None
         converted = type(self)._convert(value)
         try:
-            self._data[place] = converted
+            for data in self._places():
+                data[place] = converted
         except IndexError:
             raise self._out_of_range(index) from None
 
-    def _part(self, data: Data) -> Any:
-        """The vector or matrix that a slice gives."""
+    def _places(self) -> tuple[Data, ...]:
+        """Where a component has to be written: here, and in the wholes of which this is a part."""
+        try:
+            return (self._data, *self._origins)
+        except AttributeError:
+            return (self._data,)
+
+    def _slice(self, index: Any) -> Any:
+        """The vector or matrix at an index of ints and slices, a copy."""
+        data = self._data[index]
         if not data.size:
             raise IndexError(f"the slice of {type(self)!r} is empty")
-        return wrap(make("mat" if data.ndim == 2 else "vec", data.shape, self.dtype), data)
+        return wrap(make("mat" if data.ndim == 2 else "vec", data.shape, self.dtype), data.copy())
 
-    def _assign(self, target: Data, value: Any) -> None:
-        """Write a number, or components of the right number, into a part of the data."""
+    def _part(self, kind: str, index: Any) -> Any:
+        """The composite at an index; what is assigned to its components is assigned here, too."""
+        data = self._data[index]
+        part = wrap(make(kind, data.shape, self.dtype), data.copy())
+        part._origins = tuple(whole[index] for whole in self._places())
+        return part
+
+    def _assign(self, index: Any, value: Any, name: str | None = None) -> None:
+        """Write a number, or components of the right number, at an index that gives a part."""
         if is_number(value):
-            target[...] = type(self)._convert(value)
+            new = type(self)._convert(value)
         else:
-            name = f"a part of {type(self)!r}"
-            target[...] = data_from(self.dtype, target.shape, value, name).copy()
+            shape = self._data[index].shape
+            new = data_from(self.dtype, shape, value, name or f"a part of {type(self)!r}").copy()
+        for data in self._places():
+            data[index] = new
 
     def _out_of_range(self, index: Any) -> IndexError:
         return IndexError(f"index {index} is out of range for {type(self)!r} of shape {self.shape}")
@@ -339,6 +359,11 @@ class Composite(metaclass=CompositeMeta):
     def __pos__(self) -> Any:
         return self.__copy__()
 
+    def __abs__(self) -> Any:
+        if self.kind not in ("vec", "mat") or self.dtype is scalars.bool_:
+            raise TypeError(f"there is no abs() for {type(self)!r}")
+        return self._result(np.abs(self._data))
+
     # -- Operations on bits, for vectors and matrices of integers
 
     def _bits(self, other: Any, function: Any, symbol: str, swapped: bool = False) -> Any:
@@ -401,6 +426,16 @@ def remainder(a: Any, b: Any) -> Any:
         return np.fmod(a, b)
 
 
+def floor_divide(a: Any, b: Any) -> Any:
+    """``a // b`` by component as in a kernel: rounded down."""
+    with np.errstate(all="ignore"):
+        if np.result_type(a, b).kind == "f":
+            return np.floor(np.true_divide(a, b))
+        if not np.all(b):
+            raise ZeroDivisionError("integer division by zero")
+        return np.floor_divide(a, b)
+
+
 def matmul(a: Data, b: Data) -> Data:
     """A matrix product; that of float16 is summed in float32."""
     half = a.dtype == np.float16
@@ -424,7 +459,7 @@ def data_from(dtype: Any, shape: tuple[int, ...], value: Any, name: str, cast: b
         if value.shape != shape:
             raise ValueError(f"{name} takes {_shape_text(shape)}, got {type(value)!r}")
         with np.errstate(all="ignore"):
-            data = value._data.astype(work)
+            data = scalars.to_integers(dtype, value._data) if dtype.is_integer else value._data.astype(work)
         return bfloat16_round(data) if dtype is scalars.bfloat16 else data
     array = value if isinstance(value, np.ndarray) else None
     if array is None and not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):

@@ -2,7 +2,7 @@
 
 An implicit conversion (an argument of a launch, a component, a struct member) never loses
 an integer: one that does not fit is an error, and so is a float where an integer is due.
-Calling a scalar type (``int8(x)``) is the explicit conversion, which truncates and wraps.
+Calling a scalar type (``int8(x)``) is the explicit conversion, which any number passes.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def _make_bool(dtype: Any) -> Converter:
 
 
 def _make_integer(dtype: Any) -> Converter:
-    signed = dtype.kind == "signed"
-    low = -(1 << dtype.bits - 1) if signed else 0
-    high = (1 << dtype.bits - 1 if signed else 1 << dtype.bits) - 1
+    low, high = scalars.limits(dtype)
 
     def convert(value: Any) -> int:
         if type(value) is not int:

@@ -16,8 +16,7 @@ from treadle.types.convert import dtype_of, is_number, is_sequence
 class Matrix(Composite):
     """The base of all matrix types. ``*`` and ``@`` are the matrix product.
 
-    ``m[i]`` is row ``i``, which shares the memory of the matrix, so that ``m[i][j] = x`` works; any other
-    part (a slice, ``m[:, j]``) is a copy.
+    ``m[i]`` is row ``i``, and ``m[i][j] = x`` changes the matrix; any other part (a slice, ``m[:, j]``) is a copy.
     """
 
     __slots__ = ()
@@ -56,16 +55,16 @@ class Matrix(Composite):
         data = self._at(index)
         if not isinstance(data, np.ndarray):
             return self._export(data.item())
-        if isinstance(index, (slice, tuple)) and not (isinstance(index, tuple) and len(index) == 1):
-            return self._part(data.copy())
-        return self._part(data)
+        place = self._place(index)
+        return self._part("vec", place[0]) if len(place) == 1 and data.ndim == 1 else self._slice(place)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        target = self._at(index)
-        if isinstance(target, np.ndarray):
-            self._assign(target, value)
-        else:
-            self._data[self._place(index)] = type(self)._convert(value)
+        if isinstance(self._at(index), np.ndarray):
+            self._assign(self._place(index), value)
+            return
+        converted = type(self)._convert(value)
+        for data in self._places():
+            data[self._place(index)] = converted
 
     def get_row(self, index: int) -> Any:
         """A row, as a vector."""

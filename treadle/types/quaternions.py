@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from treadle.types.composites import Composite, Data, data_from, kind_of, make, mismatch, wrap
-from treadle.types.convert import dtype_of, is_number, is_sequence
+from treadle.types.composites import Composite, Data, data_from, kind_of, make, mismatch
+from treadle.types.convert import describe, dtype_of, is_number, is_sequence
 from treadle.types.vectors import component
 
 
@@ -59,6 +59,9 @@ class Quaternion(Composite):
         return self._result(hamilton(self._data, other._data))
 
 
+_P, _Q = slice(0, 3), slice(3, 7)  # where the two are in a transform
+
+
 @kind_of("transform")
 class Transformation(Composite):
     """The base of all transform types: seven scalars, a translation ``p`` and a rotation ``q``.
@@ -96,21 +99,27 @@ class Transformation(Composite):
 
     @property
     def p(self) -> Any:
-        """The translation, a copy; assign to it as a whole."""
-        return wrap(make("vec", (3,), self.dtype), self._data[:3].copy())
+        """The translation."""
+        return self._part("vec", _P)
 
     @p.setter
     def p(self, value: Any) -> None:
-        self._data[:3] = data_from(self.dtype, (3,), value, f"p of {type(self)!r}")
+        self._assign_part(_P, value, "p")
 
     @property
     def q(self) -> Any:
-        """The rotation, a copy; assign to it as a whole."""
-        return wrap(make("quat", (4,), self.dtype), self._data[3:].copy())
+        """The rotation."""
+        return self._part("quat", _Q)
 
     @q.setter
     def q(self, value: Any) -> None:
-        self._data[3:] = data_from(self.dtype, (4,), value, f"q of {type(self)!r}")
+        self._assign_part(_Q, value, "q")
+
+    def _assign_part(self, index: slice, value: Any, name: str) -> None:
+        name = f"{name} of {type(self)!r}"
+        if is_number(value):
+            raise TypeError(f"expected {name}, got {describe(value)}")
+        self._assign(index, value, name)
 
     def __repr__(self) -> str:
         texts = self._texts()

@@ -66,7 +66,7 @@ class Scalar(metaclass=ScalarMeta):
 
 
 def _cast(type_: type[Scalar], value: Any) -> Any:
-    """``type_(value)`` as a kernel computes it: integers wrap around, floats are truncated."""
+    """``type_(value)`` as a kernel computes it."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
@@ -80,10 +80,38 @@ def _cast(type_: type[Scalar], value: Any) -> Any:
             return BFloat16(value)
         with np.errstate(over="ignore"):
             return type_.numpy.type(value)
-    bits = int(value) & ((1 << type_.bits) - 1)
-    if type_.kind == "signed" and bits >> (type_.bits - 1):
-        bits -= 1 << type_.bits
-    return type_.numpy.type(bits)
+    return type_.numpy.type(to_integer(type_, value))
+
+
+def limits(type_: Any) -> tuple[int, int]:
+    """The least and the greatest integer of an integer type."""
+    if type_.kind == "signed":
+        return -(1 << (type_.bits - 1)), (1 << (type_.bits - 1)) - 1
+    return 0, (1 << type_.bits) - 1
+
+
+def to_integer(type_: Any, number: Any) -> int:
+    """A number converted to an integer type as compiled code does it.
+
+    An integer wraps around; a float is truncated, one out of range gives the nearest limit, and NaN gives 0.
+    """
+    low, high = limits(type_)
+    if isinstance(number, (float, np.floating)):
+        return 0 if number != number else low if number <= low else high if number >= high else int(number)
+    bits: int = (1 << type_.bits) - 1
+    return ((int(number) - low) & bits) + low
+
+
+def to_integers(type_: Any, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """``to_integer`` for each of an array of numbers."""
+    if numbers.dtype.kind != "f":
+        return numbers.astype(type_.numpy)
+    low, high = limits(type_)
+    wide = numbers.astype(np.result_type(numbers.dtype, np.float64))
+    result = np.where((wide >= low) & (wide < high + 1.0), wide, 0.0).astype(type_.numpy)
+    result[wide < low] = low
+    result[wide >= high + 1.0] = high
+    return result
 
 
 def _declare(name: str, kind: str, bits: int, short: str, dtype: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treadle.types.composites import Composite, kind_of, make, matmul, mismatch, remainder, wrap
+from treadle.types.composites import Composite, floor_divide, kind_of, make, matmul, mismatch, remainder, wrap
 from treadle.types.convert import dtype_of, is_number
 
 
@@ -54,6 +54,14 @@ class Vector(Composite):
 
     def __rmod__(self, other: Any) -> Any:
         return self._by_number(other, remainder, "%", swapped=True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        if isinstance(other, Composite):
+            return self._by_component(other, floor_divide, "//")
+        return self._by_number(other, floor_divide, "//")
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._by_number(other, floor_divide, "//", swapped=True)
 
 
 def vector(*arguments: Any, length: Any = Any, dtype: Any = Any) -> Any:
