@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Optional
 
 from treadle.ir.core import Block, Function, Op, Value
+from treadle.ir.depth import deep
 
 _ACCESSES = ("load", "store", "atomic")
 _VIEWS = ("view", "slice")
 
 
+@deep
 def required(function: Function) -> frozenset[str]:
     """The labels of the array parameters that every thread reads or writes.
 
