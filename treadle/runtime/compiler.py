@@ -168,6 +168,10 @@ class CompiledKernel:
         """Whether all that the kernel captures still has the value that was compiled in."""
         return self._fingerprint is not None and frontend.fingerprint(self.kernel, self.options) == self._fingerprint
 
+    def changes_members(self, label: str) -> bool:
+        """Whether the kernel may write to arrays that are members of structs in the elements of an array."""
+        return label in self.members and self.members[label].changes
+
     # Forward.
 
     def function(self) -> Function:
@@ -304,16 +308,16 @@ class CompiledKernel:
         except DerivativeError as error:
             return Adjoint(error=error)
         reads_log = any(op.name == "log_read" and op.attributes["log"] == "launch" for op in function.body.walk())
-        needs = [
-            passes.loads_of(function, after, members).intersection(self.array_labels)
-            for members in (False, True)
-            for after in (False, True)
-        ]
-        both = needs[0] & needs[1] & self.written
+        needed, after, members, members_after = (
+            frozenset(passes.loads_of(function, when, inside).intersection(self.array_labels))
+            for inside in (False, True)
+            for when in (False, True)
+        )
+        both = needed & after & self.written
         if both:
             reason = f"the gradient needs what {', '.join(sorted(both))} held both before and after the launch"
             return Adjoint(error=DerivativeError(f"kernel {self.kernel.name}: {reason}"))
-        return Adjoint(*map(frozenset, needs), reads_log, function=function)
+        return Adjoint(needed, after, members, members_after, reads_log, function=function)
 
     def _adjoint_function(self, request: Request) -> Function:
         forward = self.function()

@@ -8,17 +8,34 @@ from typing import Any, Optional
 
 from treadle import config
 from treadle.errors import OverwriteError, TreadleError
-from treadle.runtime.array import array
+from treadle.runtime.array import array, clone
 from treadle.runtime.binding import Binding, bind, launch_extents
 from treadle.runtime.copying import copy
 from treadle.runtime.execution import trim
-from treadle.runtime.launch import adjoint_request, overlaps, own_gradients
+from treadle.runtime.launch import (
+    adjoint_request,
+    arrays_in_elements,
+    overlaps,
+    own_gradients,
+    refuse_written_members,
+)
 from treadle.runtime.recording import Recorder, activate, active
 from treadle.tape.picture import PictureOptions, to_dot
-from treadle.tape.records import BackwardPass, CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
-from treadle.tape.sharing import Sharing
+from treadle.tape.records import (
+    BackwardPass,
+    CopyRecord,
+    FillRecord,
+    FunctionRecord,
+    LaunchRecord,
+    Record,
+    StepRecord,
+    WriteRecord,
+)
+from treadle.tape.retained import Retained
+from treadle.tape.sharing import Sharing, Use
+from treadle.tape.shown import is_on_show
 from treadle.tape.verification import Verifier
-from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save
+from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save, user_of
 
 OVERWRITES = ("save", "error", "ignore")
 
@@ -58,7 +75,7 @@ class Tape:
         self._records: list[Record] = []
         self._versions = Versions()
         self._verifier = Verifier()
-        self._sharing = Sharing()
+        self._sharing = Sharing(overwrites == "ignore")
         self.scopes: list[TapeScope] = []
         self._open_scopes: list[TapeScope] = []
         self._recorder = _TapeRecorder(self)
@@ -95,7 +112,9 @@ class Tape:
 
         ``arrays`` are those it touches, so that ``zero`` finds their gradients.
         """
-        self._records.append(FunctionRecord(backward, list(arrays)))
+        record = FunctionRecord(backward, list(arrays))
+        self._sharing.note(record.uses())
+        self._records.append(record)
 
     def record_scope_begin(self, name: str, metadata: Optional[dict[str, Any]] = None) -> None:
         """Group what is recorded from now on under a name, for pictures. Scopes can hold scopes."""
@@ -129,16 +148,35 @@ class Tape:
         binding.values = tuple(binding.values)
         request = adjoint_request(binding, own_gradients(arrays))
         record = LaunchRecord(binding, extents, inputs, outputs, request, None, {}, metadata=metadata)
-        if request.active:
-            known = self._sharing.known
-            for label, argument in arrays.items():  # in the order of the parameters, for messages
-                if label not in request.active:
-                    continue
-                written = label in compiled.written
-                if known.get(id(argument), -1) < written:
-                    self._sharing.enter(argument, written, compiled.kernel.name, label)
-            self._prepare_adjoint(record)
+        entered: list[Need] = []
+        try:
+            self._prepare(record, entered)
+        except TreadleError:
+            self._versions.withdraw(entered)  # the launch will not run
+            raise
         self._records.append(record)
+        adjoint = record.adjoint
+        if adjoint is not None and (adjoint.needed_after or adjoint.members_after):
+            # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
+            self._enter_needs(record, adjoint.needed_after - record.needs.keys(), adjoint.members_after)
+        return record
+
+    def _prepare(self, record: LaunchRecord, entered: list[Need]) -> None:
+        """Find out what a launch and its adjoint do with memory, note it, and save what the launch will overwrite.
+
+        The needs of the adjoint are also added to ``entered``.
+
+        Raises:
+            TreadleError: memory is used in a way that would make a gradient wrong.
+        """
+        compiled, arrays = record.binding.compiled, record.binding.arrays
+        if record.request.active:
+            record.adjoint = compiled.adjoint(record.request)
+        self._reach_members(record)
+        if not self._is_noted(record):
+            self._sharing.note(record.uses())
+        if record.adjoint is not None:
+            self._prepare_adjoint(record, entered)
         if config.verify_autograd_array_access:
             self._verifier.launch(record)
         if self.overwrites != "ignore":
@@ -146,29 +184,58 @@ class Tape:
                 needs = self._versions.overwritten(arrays[label])
                 if needs:
                     self._keep(needs, compiled.kernel, label)
-        if record.adjoint is not None and record.adjoint.needed_after:
-            # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
-            self._enter_needs(record, record.adjoint.needed_after)
-        return record
+            for label, member in record.written_members if record.members else ():
+                self._keep(self._versions.overwritten(member), compiled.kernel, label, is_member=True)
 
-    def _prepare_adjoint(self, record: LaunchRecord) -> None:
+    @staticmethod
+    def _reach_members(record: LaunchRecord) -> None:
+        """Find the arrays that the launch and its adjoint can find in the elements of others."""
+        adjoint = record.adjoint
+        if record.binding.compiled.members or (adjoint is not None and (adjoint.members or adjoint.members_after)):
+            record.members = tuple(arrays_in_elements(record.binding, adjoint))
+
+    def _is_noted(self, record: LaunchRecord) -> bool:
+        """Whether the tape knows that the launch may use its arrays together with all others."""
+        sharing, written, active = self._sharing, record.binding.compiled.written, record.request.active
+        for label, a in record.binding.arrays.items():
+            if label in active:
+                known = sharing.written if label in written else sharing.entered
+            elif label in written:
+                known = sharing.separate
+            else:
+                continue
+            if id(a) not in known:
+                return False
+        return not record.members
+
+    def _prepare_adjoint(self, record: LaunchRecord, entered: list[Need]) -> None:
         """Find out what the adjoint of a launch will need, and enter it."""
         compiled = record.binding.compiled
-        record.adjoint = compiled.adjoint(record.request)
+        assert record.adjoint is not None
         if compiled.hazards and self.overwrites != "ignore":
             hazards = self._hazards(record.binding)
             if hazards & record.adjoint.needed:
                 self._prepare_scratch(record, hazards)
+        if record.members and self.overwrites != "ignore":
+            self._check_members(record)
         needed = record.adjoint.needed
-        self._enter_needs(record, needed - record.request.unrepeatable if record.scratch else needed)
+        needed = needed - record.request.unrepeatable if record.scratch else needed
+        entered += self._enter_needs(record, needed, record.adjoint.members)
 
-    def _enter_needs(self, record: LaunchRecord, labels: frozenset[str]) -> None:
-        """Note that the adjoint of a launch needs the present contents of some of its arrays."""
-        compiled = record.binding.compiled
+    def _enter_needs(self, record: LaunchRecord, labels: frozenset[str], members: frozenset[str]) -> list[Need]:
+        """Note that the adjoint of a launch needs the present contents of some of its arrays.
+
+        ``members``: the labels of those that have arrays in their elements whose contents it needs.
+        """
+        kernel, arrays = record.binding.compiled.kernel, record.binding.arrays
         for label in labels:
-            need = Need(record.binding.arrays[label], compiled.kernel, label)
-            record.needs[label] = need
+            record.needs[label] = Need(arrays[label], kernel, label)
+        entered = [record.needs[label] for label in labels]
+        if members:
+            entered += [Need(a, kernel, label, is_member=True) for label, a in record.members if label in members]
+        for need in entered:
             self._versions.need(need)
+        return entered
 
     @staticmethod
     def _hazards(binding: Binding) -> set[str]:
@@ -197,20 +264,55 @@ class Tape:
             more = (hazards & record.adjoint.needed) - hazardous
         touched = [arrays[label] for label in hazardous | repeated]
         record.scratch = [Snapshot.of(start, end) for start, end in merged_extents(touched)]
+        self._reach_members(record)
 
-    def _before_write(self, target: array, writer: str) -> None:
-        """Save what the backward pass still needs of the memory of ``target``."""
-        if config.verify_autograd_array_access:
-            self._verifier.write(target, writer)
-        if self.overwrites != "ignore":
-            self._keep(self._versions.overwritten(target), None, writer)
+    @staticmethod
+    def _check_members(record: LaunchRecord) -> None:
+        """Refuse a launch whose gradient would need contents that it overwrites itself, as a member of a struct.
 
-    def _keep(self, needs: list[Need], kernel: Any, label: str) -> None:
-        """Save what these needs need; a kernel, or the step that ``label`` describes, is about to overwrite it."""
-        if needs and self.overwrites == "error":
-            writer = label if kernel is None else f"kernel {kernel.name}, parameter {label}"
+        Raises:
+            OverwriteError: it reads memory after writing to it in this way, or would have to be repeated.
+            DerivativeError: what it leaves there is needed.
+        """
+        compiled, arrays = record.binding.compiled, record.binding.arrays
+        assert record.adjoint is not None
+        refuse_written_members(record.binding, record.members, record.adjoint.needed_after)
+        again = record.request.repeated & {label for label, _ in record.written_members}
+        lost = {
+            read
+            for read, holder in compiled.member_hazards
+            if read in record.adjoint.needed
+            and any(label == holder and overlaps(arrays[read], a) for label, a in record.members)
+        }
+        for label in sorted(again | lost):
             raise OverwriteError(
-                f"{writer} overwrites memory that the gradient needs: it was read by {needs[0].reader}"
+                f"kernel {compiled.kernel.name} reads {label} after writing to the same memory, partly as arrays that "
+                "are members of structs in an array; the gradient needs what it read, and this cannot be kept: make "
+                "the arrays parameters of their own"
+            )
+
+    def _before_write(self, record: StepRecord, target: array) -> None:
+        """A step is about to write ``target``: save what the backward pass still needs of its memory."""
+        self._sharing.note(record.uses())
+        if config.verify_autograd_array_access:
+            self._verifier.write(target, record.label)
+        if self.overwrites != "ignore":
+            self._keep(self._versions.overwritten(target), None, record.label)
+        self._records.append(record)
+
+    def _keep(self, needs: list[Need], kernel: Any, label: str, is_member: bool = False) -> None:
+        """Save what these needs need; a kernel, or the step that ``label`` describes, is about to overwrite it."""
+        lost = needs if self.overwrites == "error" else [need for need in needs if need.is_member]
+        if lost:
+            for need in needs:  # nothing will be overwritten
+                self._versions.need(need)
+            advice = (
+                "; it found it as a member of a struct in an array, where a copy cannot take its place: make it a "
+                "parameter of that kernel, or write to another array"
+            )
+            raise OverwriteError(
+                f"{user_of(kernel, label, is_member)} overwrites memory that the gradient needs: it was read by "
+                f"{lost[0].reader}{advice if lost[0].is_member else ''}"
             )
         save(needs)
 
@@ -282,45 +384,23 @@ class Tape:
         """
         if grads is not None and not isinstance(grads, Mapping):
             raise TreadleError(f"backward: grads maps arrays to gradients; it cannot be of type {type(grads).__name__}")
-        state = BackwardPass(self._records)
         before = activate(None)
         try:
-            if loss is not None:
-                self._seed_loss(loss)
-            for target, gradient in (grads or {}).items():
-                self._seed(target, gradient)
-            for state.position in range(len(self._records) - 1, -1, -1):
-                self._records[state.position].backward(state)
-            state.retained.restore()
+            seed = None if loss is None else _gradient_of_loss(loss)
+            self.loss = self.loss if loss is None else loss
+            given = {target: _incoming(target, gradient) for target, gradient in (grads or {}).items()}
+            with Retained(lambda: self.gradients.values()) as retained:
+                if seed is not None:
+                    seed.fill_(1)
+                for target, gradient in given.items():
+                    if target.grad is not gradient:
+                        copy(target.grad, gradient)
+                state = BackwardPass(self._records, self.overwrites == "ignore", retained)
+                for state.position in range(len(self._records) - 1, -1, -1):
+                    self._records[state.position].backward(state)
         finally:
             activate(before)
             trim()
-
-    def _seed_loss(self, loss: array) -> None:
-        if not isinstance(loss, array):
-            raise TreadleError(f"backward: the loss must be an array of one element, not {type(loss).__name__}")
-        if loss.size != 1:
-            raise TreadleError(f"backward: the loss must have one element, not shape {loss.shape}; pass grads= instead")
-        if loss.grad is None:
-            raise TreadleError("backward: the loss has no gradient; make it with requires_grad=True")
-        self.loss = loss
-        loss.grad.fill_(1)
-
-    def _seed(self, target: array, gradient: Any) -> None:
-        if not isinstance(target, array):
-            raise TreadleError(f"backward: grads maps arrays to gradients; {type(target).__name__} is no array")
-        if gradient is None:
-            raise TreadleError("backward: grads maps an array to None, which is no gradient")
-        if not isinstance(gradient, array):
-            gradient = array(gradient, dtype=target.dtype, copy=False)
-        if target.grad is None:
-            target.requires_grad = True
-        if gradient.shape != target.shape:
-            raise TreadleError(
-                f"backward: the gradient of an array of shape {target.shape} cannot have shape {gradient.shape}"
-            )
-        if target.grad is not gradient:
-            copy(target.grad, gradient)
 
     # Gradients.
 
@@ -355,8 +435,36 @@ class Tape:
         self._open_scopes.clear()
         self._versions = Versions()
         self._verifier = Verifier()
-        self._sharing = Sharing()
+        self._sharing = Sharing(self.overwrites == "ignore")
         self.loss = None
+
+
+def _gradient_of_loss(loss: Any) -> array:
+    if not isinstance(loss, array):
+        raise TreadleError(f"backward: the loss must be an array of one element, not {type(loss).__name__}")
+    if loss.size != 1:
+        raise TreadleError(f"backward: the loss must have one element, not shape {loss.shape}; pass grads= instead")
+    if loss.grad is None:
+        raise TreadleError("backward: the loss has no gradient; make it with requires_grad=True")
+    return loss.grad
+
+
+def _incoming(target: Any, gradient: Any) -> array:
+    """What comes in for an array, in ``grads`` of ``Tape.backward``; the array has a gradient from now on."""
+    if not isinstance(target, array):
+        raise TreadleError(f"backward: grads maps arrays to gradients; {type(target).__name__} is no array")
+    if gradient is None:
+        raise TreadleError("backward: grads maps an array to None, which is no gradient")
+    if not isinstance(gradient, array):
+        gradient = array(gradient, dtype=target.dtype, copy=False)
+    if target.grad is None:
+        target.requires_grad = True
+    if gradient.shape != target.shape:
+        raise TreadleError(
+            f"backward: the gradient of an array of shape {target.shape} cannot have shape {gradient.shape}"
+        )
+    # What a retained gradient shows is taken out before it could be copied.
+    return clone(gradient, requires_grad=False) if is_on_show(gradient) else gradient
 
 
 class _TapeRecorder(Recorder):
@@ -371,15 +479,13 @@ class _TapeRecorder(Recorder):
         return self._tape._record_binding(binding, extents, inputs, outputs)
 
     def record_copy(self, dest: array, src: array) -> None:
-        for a in (src, dest):
-            if a.grad is not None:
-                self._tape._sharing.enter(a, a is dest)
-        self._tape._before_write(dest, "a copy")
-        self._tape._records.append(CopyRecord(dest, src))
+        self._tape._before_write(CopyRecord(dest, src), dest)
 
     def record_fill(self, dest: array) -> None:
-        self._tape._before_write(dest, "a fill")
-        self._tape._records.append(FillRecord(dest))
+        self._tape._before_write(FillRecord(dest), dest)
+
+    def record_write(self, dest: array, step: str) -> None:
+        self._tape._before_write(WriteRecord(dest, step, is_marked=False), dest)
 
     def scope_begin(self, name: str) -> None:
         self._tape.record_scope_begin(name)
@@ -388,13 +494,15 @@ class _TapeRecorder(Recorder):
         self._tape.record_scope_end()
 
     def mark_read(self, array: array) -> None:
+        step = "a step marked by mark_read"
+        self._tape._sharing.note([Use(array, False, None, step)])
         if config.verify_autograd_array_access:
-            self._tape._verifier.read(array, "a step marked by mark_read")
+            self._tape._verifier.read(array, step)
         if self._tape.overwrites == "error":
-            self._tape._versions.need(Need(array, None, "a step marked by mark_read"))
+            self._tape._versions.need(Need(array, None, step))
 
     def mark_write(self, array: array) -> None:
-        self._tape._before_write(array, "a step marked by mark_write")
+        self._tape._before_write(WriteRecord(array, "a step marked by mark_write", is_marked=True), array)
 
     def mark_init(self, array: array) -> None:
         self._tape._versions.overwritten(array)
