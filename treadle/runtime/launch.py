@@ -302,9 +302,9 @@ def _check_written_once(binding: Binding, labels: Collection[str]) -> None:
         for other in sorted(written):
             if other != label and overlaps(arrays[label], arrays[other]):
                 raise DerivativeError(
-                    f"kernel {binding.compiled.kernel.name}: the gradient needs what {label} holds after the launch, for "
-                    "an atomic minimum or maximum or a derivative of the user's own, and this is not supported, since "
-                    f"the kernel also writes to that memory as {other}"
+                    f"kernel {binding.compiled.kernel.name}: the gradient needs what {label} holds after the launch, "
+                    "for an atomic minimum or maximum or a derivative of the user's own, and this is not supported, "
+                    f"since the kernel also writes to that memory as {other}"
                 )
 
 

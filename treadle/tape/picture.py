@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from treadle.runtime.array import array
-from treadle.tape.records import CopyRecord, FillRecord, LaunchRecord, Record, WriteRecord
+from treadle.tape.records import LaunchRecord, Record
+from treadle.tape.steps import CopyRecord, FillRecord, WriteRecord
 
 _MOST_PERIOD = 64
 """Runs of more than this many different launches are not recognised as repeated."""

@@ -51,7 +51,7 @@ class _Region:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Use:
     """That a parameter of a kernel, or without a kernel the step that ``label`` describes, uses an array.
 
@@ -63,10 +63,6 @@ class Use:
     kernel: Any
     label: str
     is_member: bool = False
-
-    @property
-    def has_gradient(self) -> bool:
-        return not self.is_member and self.array.grad is not None
 
 
 class Sharing:
@@ -92,17 +88,20 @@ class Sharing:
             TreadleError: one of them shares memory with an array that has a gradient of its own, and one of the two
                 is written; or it has no gradient, and is written.
         """
+        constant = []
         for use in uses:
-            if use.has_gradient:
-                self._enter(use)
-        for use in uses:
-            if use.written and not use.has_gradient and id(use.array) not in self.separate:
-                self._check_separate(use)
+            if not use.is_member and use.array.grad is not None:
+                if id(use.array) not in (self.written if use.written else self.entered):
+                    self._enter(use)
+            elif use.written and id(use.array) not in self.separate:
+                constant.append(use)
+        for use in constant:
+            self._check_separate(use)
 
     def _enter(self, use: Use) -> None:
         a, written = use.array, use.written
         start, end = a.extent
-        if id(a) in (self.written if written else self.entered) or start == end:
+        if start == end:
             return
         first, last = self._overlapping(start, end)
         touched = self._regions[first:last]

@@ -7,7 +7,7 @@ puts them back at its end. What a user writes over them is an incoming gradient 
 from __future__ import annotations
 
 import threading
-from typing import Any, Optional
+from typing import Optional
 from weakref import WeakKeyDictionary
 
 import numpy as np

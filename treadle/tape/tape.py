@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Optional
 
-from treadle import config
-from treadle.errors import OverwriteError, TreadleError
+from treadle.errors import TreadleError
 from treadle.runtime.array import array, clone
 from treadle.runtime.binding import Binding, bind, launch_extents
 from treadle.runtime.copying import copy
 from treadle.runtime.execution import trim
-from treadle.runtime.launch import (
-    adjoint_request,
-    arrays_in_elements,
-    overlaps,
-    own_gradients,
-    refuse_written_members,
-)
+from treadle.runtime.launch import adjoint_request, own_gradients
 from treadle.runtime.recording import Recorder, activate, active
+from treadle.tape.keeper import Keeper
 from treadle.tape.picture import PictureOptions, to_dot
-from treadle.tape.records import (
-    BackwardPass,
-    CopyRecord,
-    FillRecord,
-    FunctionRecord,
-    LaunchRecord,
-    Record,
-    StepRecord,
-    WriteRecord,
-)
+from treadle.tape.records import BackwardPass, LaunchRecord, Record
 from treadle.tape.retained import Retained
-from treadle.tape.sharing import Sharing, Use
 from treadle.tape.shown import is_on_show
-from treadle.tape.verification import Verifier
-from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save, user_of
+from treadle.tape.steps import CopyRecord, FillRecord, FunctionRecord, StepRecord, WriteRecord
 
 OVERWRITES = ("save", "error", "ignore")
 
@@ -73,9 +56,7 @@ class Tape:
         self.overwrites = overwrites
         self.loss: Optional[array] = None
         self._records: list[Record] = []
-        self._versions = Versions()
-        self._verifier = Verifier()
-        self._sharing = Sharing(overwrites == "ignore")
+        self._keeper = Keeper(overwrites)
         self.scopes: list[TapeScope] = []
         self._open_scopes: list[TapeScope] = []
         self._recorder = _TapeRecorder(self)
@@ -112,9 +93,7 @@ class Tape:
 
         ``arrays`` are those it touches, so that ``zero`` finds their gradients.
         """
-        record = FunctionRecord(backward, list(arrays))
-        self._sharing.note(record.uses())
-        self._records.append(record)
+        self._record_step(FunctionRecord(backward, list(arrays)))
 
     def record_scope_begin(self, name: str, metadata: Optional[dict[str, Any]] = None) -> None:
         """Group what is recorded from now on under a name, for pictures. Scopes can hold scopes."""
@@ -143,178 +122,18 @@ class Tape:
         metadata: Optional[dict[str, Any]] = None,
     ) -> LaunchRecord:
         """Enter a launch that is about to run."""
-        compiled, arrays = binding.compiled, binding.arrays
         # A tape holds many records: numbers in a tuple are no work for the garbage collector, in a list they are.
         binding.values = tuple(binding.values)
-        request = adjoint_request(binding, own_gradients(arrays))
+        request = adjoint_request(binding, own_gradients(binding.arrays))
         record = LaunchRecord(binding, extents, inputs, outputs, request, None, {}, metadata=metadata)
-        entered: list[Need] = []
-        try:
-            self._prepare(record, entered)
-        except TreadleError:
-            self._versions.withdraw(entered)  # the launch will not run
-            raise
+        self._keeper.launch(record)
         self._records.append(record)
-        adjoint = record.adjoint
-        if adjoint is not None and (adjoint.needed_after or adjoint.members_after):
-            # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
-            self._enter_needs(record, adjoint.needed_after - record.needs.keys(), adjoint.members_after)
         return record
 
-    def _prepare(self, record: LaunchRecord, entered: list[Need]) -> None:
-        """Find out what a launch and its adjoint do with memory, note it, and save what the launch will overwrite.
-
-        The needs of the adjoint are also added to ``entered``.
-
-        Raises:
-            TreadleError: memory is used in a way that would make a gradient wrong.
-        """
-        compiled, arrays = record.binding.compiled, record.binding.arrays
-        if record.request.active:
-            record.adjoint = compiled.adjoint(record.request)
-        self._reach_members(record)
-        if not self._is_noted(record):
-            self._sharing.note(record.uses())
-        if record.adjoint is not None:
-            self._prepare_adjoint(record, entered)
-        if config.verify_autograd_array_access:
-            self._verifier.launch(record)
-        if self.overwrites != "ignore":
-            for label in compiled.written:
-                needs = self._versions.overwritten(arrays[label])
-                if needs:
-                    self._keep(needs, compiled.kernel, label)
-            for label, member in record.written_members if record.members else ():
-                self._keep(self._versions.overwritten(member), compiled.kernel, label, is_member=True)
-
-    @staticmethod
-    def _reach_members(record: LaunchRecord) -> None:
-        """Find the arrays that the launch and its adjoint can find in the elements of others."""
-        adjoint = record.adjoint
-        if record.binding.compiled.members or (adjoint is not None and (adjoint.members or adjoint.members_after)):
-            record.members = tuple(arrays_in_elements(record.binding, adjoint))
-
-    def _is_noted(self, record: LaunchRecord) -> bool:
-        """Whether the tape knows that the launch may use its arrays together with all others."""
-        sharing, written, active = self._sharing, record.binding.compiled.written, record.request.active
-        for label, a in record.binding.arrays.items():
-            if label in active:
-                known = sharing.written if label in written else sharing.entered
-            elif label in written:
-                known = sharing.separate
-            else:
-                continue
-            if id(a) not in known:
-                return False
-        return not record.members
-
-    def _prepare_adjoint(self, record: LaunchRecord, entered: list[Need]) -> None:
-        """Find out what the adjoint of a launch will need, and enter it."""
-        compiled = record.binding.compiled
-        assert record.adjoint is not None
-        if compiled.hazards and self.overwrites != "ignore":
-            hazards = self._hazards(record.binding)
-            if hazards & record.adjoint.needed:
-                self._prepare_scratch(record, hazards)
-        if record.members and self.overwrites != "ignore":
-            self._check_members(record)
-        needed = record.adjoint.needed
-        needed = needed - record.request.unrepeatable if record.scratch else needed
-        entered += self._enter_needs(record, needed, record.adjoint.members)
-
-    def _enter_needs(self, record: LaunchRecord, labels: frozenset[str], members: frozenset[str]) -> list[Need]:
-        """Note that the adjoint of a launch needs the present contents of some of its arrays.
-
-        ``members``: the labels of those that have arrays in their elements whose contents it needs.
-        """
-        kernel, arrays = record.binding.compiled.kernel, record.binding.arrays
-        for label in labels:
-            record.needs[label] = Need(arrays[label], kernel, label)
-        entered = [record.needs[label] for label in labels]
-        if members:
-            entered += [Need(a, kernel, label, is_member=True) for label, a in record.members if label in members]
-        for need in entered:
-            self._versions.need(need)
-        return entered
-
-    @staticmethod
-    def _hazards(binding: Binding) -> set[str]:
-        """Arrays that the kernel may read after it has written to the same memory."""
-        arrays = binding.arrays
-        return {read for read, written in binding.compiled.hazards if overlaps(arrays[read], arrays[written])}
-
-    def _prepare_scratch(self, record: LaunchRecord, hazards: set[str]) -> None:
-        """Keep what is in memory now that the kernel will write to and then read."""
-        compiled, arrays = record.binding.compiled, record.binding.arrays
-        assert record.adjoint is not None
-        hazardous = hazards & record.adjoint.needed
-        if self.overwrites == "error":
-            raise OverwriteError(
-                f"kernel {compiled.kernel.name} reads {', '.join(sorted(hazardous))} after writing to the same memory, "
-                "and the gradient needs what it read"
-            )
-        more = hazardous
-        while more:  # what is stored again may have been made from what the kernel read after writing to other memory
-            hazardous = hazardous | more
-            repeated = {w for w in compiled.written if any(overlaps(arrays[w], arrays[r]) for r in hazardous)}
-            record.request = replace(
-                record.request, unrepeatable=frozenset(hazardous), repeated=frozenset(repeated)
-            )
-            record.adjoint = compiled.adjoint(record.request)
-            more = (hazards & record.adjoint.needed) - hazardous
-        touched = [arrays[label] for label in hazardous | repeated]
-        record.scratch = [Snapshot.of(start, end) for start, end in merged_extents(touched)]
-        self._reach_members(record)
-
-    @staticmethod
-    def _check_members(record: LaunchRecord) -> None:
-        """Refuse a launch whose gradient would need contents that it overwrites itself, as a member of a struct.
-
-        Raises:
-            OverwriteError: it reads memory after writing to it in this way, or would have to be repeated.
-            DerivativeError: what it leaves there is needed.
-        """
-        compiled, arrays = record.binding.compiled, record.binding.arrays
-        assert record.adjoint is not None
-        refuse_written_members(record.binding, record.members, record.adjoint.needed_after)
-        again = record.request.repeated & {label for label, _ in record.written_members}
-        lost = {
-            read
-            for read, holder in compiled.member_hazards
-            if read in record.adjoint.needed
-            and any(label == holder and overlaps(arrays[read], a) for label, a in record.members)
-        }
-        for label in sorted(again | lost):
-            raise OverwriteError(
-                f"kernel {compiled.kernel.name} reads {label} after writing to the same memory, partly as arrays that "
-                "are members of structs in an array; the gradient needs what it read, and this cannot be kept: make "
-                "the arrays parameters of their own"
-            )
-
-    def _before_write(self, record: StepRecord, target: array) -> None:
-        """A step is about to write ``target``: save what the backward pass still needs of its memory."""
-        self._sharing.note(record.uses())
-        if config.verify_autograd_array_access:
-            self._verifier.write(target, record.label)
-        if self.overwrites != "ignore":
-            self._keep(self._versions.overwritten(target), None, record.label)
+    def _record_step(self, record: StepRecord) -> None:
+        """Enter a step that is about to be done."""
+        self._keeper.step(record)
         self._records.append(record)
-
-    def _keep(self, needs: list[Need], kernel: Any, label: str, is_member: bool = False) -> None:
-        """Save what these needs need; a kernel, or the step that ``label`` describes, is about to overwrite it."""
-        lost = needs if self.overwrites == "error" else [need for need in needs if need.is_member]
-        if lost:
-            for need in needs:  # nothing will be overwritten
-                self._versions.need(need)
-            advice = (
-                "; it found it as a member of a struct in an array, where a copy cannot take its place: make it a "
-                "parameter of that kernel, or write to another array"
-            )
-            raise OverwriteError(
-                f"{user_of(kernel, label, is_member)} overwrites memory that the gradient needs: it was read by "
-                f"{lost[0].reader}{advice if lost[0].is_member else ''}"
-            )
-        save(needs)
 
     def visualize(
         self,
@@ -433,9 +252,7 @@ class Tape:
         self._records.clear()
         self.scopes.clear()
         self._open_scopes.clear()
-        self._versions = Versions()
-        self._verifier = Verifier()
-        self._sharing = Sharing(self.overwrites == "ignore")
+        self._keeper = Keeper(self.overwrites)
         self.loss = None
 
 
@@ -479,13 +296,13 @@ class _TapeRecorder(Recorder):
         return self._tape._record_binding(binding, extents, inputs, outputs)
 
     def record_copy(self, dest: array, src: array) -> None:
-        self._tape._before_write(CopyRecord(dest, src), dest)
+        self._tape._record_step(CopyRecord(dest, src))
 
     def record_fill(self, dest: array) -> None:
-        self._tape._before_write(FillRecord(dest), dest)
+        self._tape._record_step(FillRecord(dest))
 
     def record_write(self, dest: array, step: str) -> None:
-        self._tape._before_write(WriteRecord(dest, step, is_marked=False), dest)
+        self._tape._record_step(WriteRecord(dest, step, is_marked=False))
 
     def scope_begin(self, name: str) -> None:
         self._tape.record_scope_begin(name)
@@ -494,16 +311,10 @@ class _TapeRecorder(Recorder):
         self._tape.record_scope_end()
 
     def mark_read(self, array: array) -> None:
-        step = "a step marked by mark_read"
-        self._tape._sharing.note([Use(array, False, None, step)])
-        if config.verify_autograd_array_access:
-            self._tape._verifier.read(array, step)
-        if self._tape.overwrites == "error":
-            self._tape._versions.need(Need(array, None, step))
+        self._tape._keeper.read(array, "a step marked by mark_read")
 
     def mark_write(self, array: array) -> None:
-        self._tape._before_write(WriteRecord(array, "a step marked by mark_write", is_marked=True), array)
+        self._tape._record_step(WriteRecord(array, "a step marked by mark_write", is_marked=True))
 
     def mark_init(self, array: array) -> None:
-        self._tape._versions.overwritten(array)
-        self._tape._verifier.forget(array)
+        self._tape._keeper.forget(array)
