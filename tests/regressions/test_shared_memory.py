@@ -239,6 +239,18 @@ def test_memory_written_through_an_array_with_another_gradient(name: str):
             recorded(writes[name], overwrites)
 
 
+def test_functions_of_the_backward_pass_use_arrays():
+    base = wp.zeros(2, dtype=wp.float64, requires_grad=True)
+    with wp.Tape() as tape:
+        tape.record_func(lambda: None, [base[[1, 0]], zeros()])
+        with pytest.raises(TreadleError, match="a fill writes memory"):
+            alias_of(base).zero_()
+        base.mark_read()
+        with pytest.raises(TreadleError, match="a fill shares memory"):
+            alias_of(base, requires_grad=True).zero_()
+    tape.zero()
+
+
 def test_memory_written_before_the_array_with_a_gradient_appears():
     x, total = one_and_two(requires_grad=True), loss()
     with wp.Tape() as tape:

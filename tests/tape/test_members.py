@@ -408,6 +408,53 @@ def test_an_adjoint_launch_that_needs_what_was_overwritten() -> None:
     assert x.grad.list() == [6, 4]
 
 
+@wp.func
+def power(items: Items, x: float, i: int):
+    return wp.pow(x, items[0].values[i])
+
+
+@wp.func_grad(power)
+def power_gradient(items: Items, x: float, i: int, adjoint: float):
+    e = items[0].values[i]
+    wp.adjoint[x] += adjoint * e * wp.pow(x, e - 1.0)
+
+
+@wp.kernel
+def powers(x: Floats, items: Items, o: Floats):
+    i = wp.tid()
+    o[i] = power(items, x[i], i)
+
+
+def test_what_a_user_written_derivative_reads_through_a_struct() -> None:
+    x, o, values = floats(2, 3), floats(0, 0), floats(3, 3, requires_grad=False)
+    with wp.Tape() as tape:
+        wp.launch(powers, 2, [x, items(item(values)), o])
+        for change in (lambda: values.zero_(), lambda: wp.launch(overwrite, 2, [items(item(values))])):
+            with pytest.raises(OverwriteError, match=r"powers, parameter items \(an array in its elements\)"):
+                change()
+    tape.backward(grads={o: ones()})
+    assert x.grad.list() == [12, 27]
+    x = floats(2, 3, requires_grad=False)
+    with wp.Tape() as tape:
+        wp.launch(powers, 2, [x, items(item(values)), o])
+        values.zero_()
+    x.requires_grad = True
+    with pytest.raises(OverwriteError, match="powers, parameter items"):
+        tape.backward(grads={o: ones()})
+
+
+def test_a_graph_that_is_captured_while_the_tape_records() -> None:
+    x, o, holder = floats(2, 3), floats(0, 0), items(item(None, ints(1, 0)))
+    with wp.ScopedCapture() as capture, wp.Tape() as tape:
+        holder[0] = item(None, ints(0, 0))
+        with pytest.raises(TreadleError, match="gather uses arrays that are members of structs"):
+            wp.launch(gather, 2, [x, holder, o])
+        wp.launch(scale, 2, [x, holder, o])
+    wp.capture_launch(capture.graph)
+    tape.backward(grads={o: ones()})
+    assert x.grad.list() == [1, 1] and holder[0].index.list() == [0, 0]
+
+
 def test_other_launches_look_for_no_members(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: Any) -> Any:
         raise AssertionError("arrays were looked for")

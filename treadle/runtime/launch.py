@@ -301,11 +301,7 @@ def _check_written_once(binding: Binding, labels: Collection[str]) -> None:
     for label in sorted(labels):
         for other in sorted(written):
             if other != label and overlaps(arrays[label], arrays[other]):
-                raise DerivativeError(
-                    f"kernel {binding.compiled.kernel.name}: the gradient needs what {label} holds after the launch, "
-                    "for an atomic minimum or maximum or a derivative of the user's own, and this is not supported, "
-                    f"since the kernel also writes to that memory as {other}"
-                )
+                raise _written_twice(binding, label, other)
 
 
 def refuse_written_members(binding: Binding, reached: Sequence[tuple[str, array]], labels: Collection[str]) -> None:
@@ -317,10 +313,15 @@ def refuse_written_members(binding: Binding, reached: Sequence[tuple[str, array]
     for holder, a in reached:
         for label in sorted(labels) if binding.compiled.changes_members(holder) else ():
             if overlaps(binding.arrays[label], a):
-                raise DerivativeError(
-                    f"kernel {binding.compiled.kernel.name}: the gradient needs what {label} holds after the launch, "
-                    f"and this is not supported, since the kernel also writes to that memory as an array in {holder}"
-                )
+                raise _written_twice(binding, label, f"an array in an element of {holder}")
+
+
+def _written_twice(binding: Binding, label: str, other: str) -> DerivativeError:
+    return DerivativeError(
+        f"kernel {binding.compiled.kernel.name}: the gradient of an atomic minimum or maximum in {label} or of a "
+        "user-written derivative that reads it is not supported, since the kernel also writes to that memory as "
+        f"{other}"
+    )
 
 
 class Command:

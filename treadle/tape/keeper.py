@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
+from typing import Any, Optional
 
 from treadle import config
-from treadle.errors import OverwriteError
+from treadle.errors import OverwriteError, TreadleError
+from treadle.runtime import capturing
 from treadle.runtime.array import array
 from treadle.runtime.compiler import Adjoint
 from treadle.runtime.launch import arrays_in_elements, overlaps, refuse_written_members
@@ -21,7 +22,7 @@ from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save
 class Keeper:
     """What a tape knows of memory. ``overwrites``: see ``Tape``.
 
-    It is told of every operation before that is done. What raises leaves it as it was.
+    It is told of every operation before that is done.
     """
 
     def __init__(self, overwrites: str) -> None:
@@ -76,7 +77,7 @@ class Keeper:
             record.adjoint = compiled.adjoint(record.request)
         adjoint = record.adjoint
         if compiled.members or (adjoint is not None and (adjoint.members or adjoint.members_after)):
-            record.members = tuple(arrays_in_elements(record.binding, adjoint))
+            record.members = _members(record, adjoint)
         if not self._is_noted(record):
             self._sharing.note(record.uses())
         if adjoint is not None:
@@ -166,6 +167,20 @@ def _needs(record: LaunchRecord, labels: frozenset[str], members: frozenset[str]
     return found
 
 
+def _members(record: LaunchRecord, adjoint: Optional[Adjoint]) -> tuple[tuple[str, array], ...]:
+    """See ``LaunchRecord.members``.
+
+    Raises:
+        TreadleError: a graph is being captured, so that what it writes is not in memory yet.
+    """
+    if capturing.active.capture is not None:
+        raise TreadleError(
+            f"kernel {record.kernel.name} uses arrays that are members of structs in an array: a tape cannot record "
+            "its launch while a graph is captured, since what the graph puts there is not known yet"
+        )
+    return tuple(arrays_in_elements(record.binding, adjoint))
+
+
 def _prepare_scratch(record: LaunchRecord, hazards: set[str], hazardous: set[str]) -> Adjoint:
     """Copy memory, so that the adjoint, which is returned, can repeat the launch there.
 
@@ -182,7 +197,7 @@ def _prepare_scratch(record: LaunchRecord, hazards: set[str], hazardous: set[str
         more = (hazards & adjoint.needed) - hazardous
     touched = [arrays[label] for label in hazardous | repeated]
     record.scratch = [Snapshot.of(start, end) for start, end in merged_extents(touched)]
-    record.members = tuple(arrays_in_elements(record.binding, adjoint))
+    record.members = _members(record, adjoint)
     return adjoint
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from treadle.errors import TreadleError
 from treadle.runtime.array import array, clone
+from treadle.runtime.indexed import indexedarray
 from treadle.runtime.launch import overlaps
 from treadle.tape.accumulation import accumulate
 from treadle.tape.records import BackwardPass, Record
@@ -116,6 +117,11 @@ class FunctionRecord(StepRecord):
 
     def __post_init__(self) -> None:
         self.note_gradients()
+
+    def uses(self) -> list[Use]:
+        # An indexed array has the memory of another.
+        arrays = [a.data if isinstance(a, indexedarray) else a for a in self.arrays]
+        return [Use(a, False, None, self.label) for a in arrays]
 
     def backward(self, state: BackwardPass) -> None:
         self.check_gradients(state)
