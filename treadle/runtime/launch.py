@@ -85,16 +85,16 @@ def launch(
         recorder.record_binding(Binding(*parts), extents, inputs, outputs).run_forward()
     else:
         compiled, values, arrays, _ = parts
-        announce_writes(compiled, arrays)
+        if watch.is_wanted:
+            announce_writes(compiled, arrays)
         run(compiled.forward, kernel, extents, values, None, parts)
     return None
 
 
 def announce_writes(compiled: CompiledKernel, arrays: Mapping[str, array]) -> None:
     """Say that a kernel is about to write to arrays, given by label."""
-    if watch.is_wanted:
-        for label in compiled.written:
-            announce(arrays[label])
+    for label in compiled.written:
+        announce(arrays[label])
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,7 +401,7 @@ class Command:
             return
         if self._adjoint is not None:
             self._adjoint.prepare()
-        else:
+        elif watch.is_wanted:
             announce_writes(self._binding.compiled, self._binding.arrays)
         if capturing.active.capture is None:
             run_packed(self._executable, self.kernel, self._packed, self._total)

@@ -37,16 +37,15 @@ class Keeper:
         Raises:
             TreadleError: a gradient would be wrong.
         """
-        entered: list[Need] = []
         try:
-            self._launch(record, entered)
+            self._launch(record)
         except Exception:
-            self._versions.withdraw(entered)
+            self._versions.withdraw([*record.needs.values(), *record.member_needs])
             raise
         adjoint = record.adjoint
         if adjoint is not None and (adjoint.needed_after or adjoint.members_after):
             # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
-            self._enter(_needs(record, adjoint.needed_after - record.needs.keys(), adjoint.members_after))
+            self._enter_needs(record, adjoint.needed_after - record.needs.keys(), adjoint.members_after)
 
     def step(self, record: StepRecord) -> None:
         """The same for a step that is no launch."""
@@ -70,8 +69,7 @@ class Keeper:
         self._versions.overwritten(target)
         self._verifier.forget(target)
 
-    def _launch(self, record: LaunchRecord, entered: list[Need]) -> None:
-        """Do so. What the adjoint needs is added to ``entered``."""
+    def _launch(self, record: LaunchRecord) -> None:
         compiled, arrays = record.binding.compiled, record.binding.arrays
         if record.request.active:
             record.adjoint = compiled.adjoint(record.request)
@@ -84,8 +82,7 @@ class Keeper:
             if (compiled.hazards or record.members) and self._overwrites != "ignore":
                 adjoint = self._check_order(record, adjoint)
             needed = adjoint.needed - record.request.unrepeatable if record.scratch else adjoint.needed
-            entered += _needs(record, needed, adjoint.members)
-            self._enter(entered)
+            self._enter_needs(record, needed, adjoint.members)
         if config.verify_autograd_array_access:
             self._verifier.launch(record)
         if self._overwrites != "ignore":
@@ -110,9 +107,18 @@ class Keeper:
                 return False
         return not record.members
 
-    def _enter(self, needs: list[Need]) -> None:
-        for need in needs:
+    def _enter_needs(self, record: LaunchRecord, labels: frozenset[str], members: frozenset[str]) -> None:
+        """Note that an adjoint needs what arrays hold now: those labelled, and those in elements of ``members``."""
+        binding = record.binding
+        kernel, arrays = binding.compiled.kernel, binding.arrays
+        for label in labels:
+            need = record.needs[label] = Need(arrays[label], kernel, label)
             self._versions.need(need)
+        if members:
+            found = [Need(a, kernel, label, is_member=True) for label, a in record.members if label in members]
+            record.member_needs = [*record.member_needs, *found]
+            for need in found:
+                self._versions.need(need)
 
     def _keep(self, needs: list[Need], kernel: Any, label: str, is_member: bool = False) -> None:
         """Save what these needs need; a kernel, or the step that ``label`` describes, is about to overwrite it.
@@ -122,7 +128,8 @@ class Keeper:
         """
         lost = needs if self._overwrites == "error" else [need for need in needs if need.is_member]
         if lost:
-            self._enter(needs)  # nothing will be overwritten
+            for need in needs:  # nothing will be overwritten
+                self._versions.need(need)
             advice = (
                 "; it was found there as a member of a struct in an array, where a copy cannot take its place: make it "
                 "a parameter of that kernel, or write to another array"
@@ -154,17 +161,6 @@ class Keeper:
         if record.members:
             _check_members(record, adjoint)
         return adjoint
-
-
-def _needs(record: LaunchRecord, labels: frozenset[str], members: frozenset[str]) -> list[Need]:
-    """What the adjoint of a launch needs: arrays by label, and arrays in the elements of those labelled ``members``."""
-    kernel = record.kernel
-    for label in labels:
-        record.needs[label] = Need(record.binding.arrays[label], kernel, label)
-    found = [record.needs[label] for label in labels]
-    if members:
-        found += [Need(a, kernel, label, is_member=True) for label, a in record.members if label in members]
-    return found
 
 
 def _members(record: LaunchRecord, adjoint: Optional[Adjoint]) -> tuple[tuple[str, array], ...]:

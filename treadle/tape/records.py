@@ -20,6 +20,7 @@ from treadle.runtime.launch import (
     overlaps,
     own_gradients,
 )
+from treadle.runtime.writes import watch
 from treadle.tape.retained import Retained
 from treadle.tape.sharing import Sharing, Use
 from treadle.tape.versions import Need, Snapshot
@@ -77,9 +78,9 @@ class LaunchRecord(Record):
 
     ``request``: the adjoint that was wanted when it was recorded. ``needs``: the arrays whose
     contents that adjoint reads, by label. ``members``: the arrays that kernel and adjoint could find in the elements of
-    others, with the labels of these. ``scratch``: what was, before the launch, in memory that
-    the kernel reads after writing to it. ``log``: the values that its atomics returned. ``failed``: an
-    assertion stopped it.
+    others, with the labels of these; ``member_needs``: those of them whose contents that adjoint reads. ``scratch``:
+    what was, before the launch, in memory that the kernel reads after writing to it. ``log``: the values that its
+    atomics returned. ``failed``: an assertion stopped it.
     """
 
     binding: Binding
@@ -90,6 +91,7 @@ class LaunchRecord(Record):
     adjoint: Optional[Adjoint]
     needs: dict[str, Need]
     members: Sequence[tuple[str, array]] = ()
+    member_needs: Sequence[Need] = ()
     scratch: Sequence[Snapshot] = ()
     log: Optional[LaunchLog] = None
     failed: bool = False
@@ -121,7 +123,8 @@ class LaunchRecord(Record):
         """Run the kernel, keeping what its atomics return if the adjoint reads it."""
         compiled = self.binding.compiled
         self.failed = True  # until it has run
-        announce_writes(compiled, self.binding.arrays)
+        if watch.is_wanted:
+            announce_writes(compiled, self.binding.arrays)
         if self.adjoint is not None and self.adjoint.reads_log:
             values = self.binding.values
             self.log = run_logging(compiled.logged_forward(), self.kernel, self.extents, values, self.binding)
@@ -145,7 +148,7 @@ class LaunchRecord(Record):
             request = replace(request, unrepeatable=self.request.unrepeatable, repeated=self.request.repeated)
         if not request.active <= self.request.active:
             self._check_late(request, state)
-        kept = self._retained(gradients, state.retained)
+        kept = self._retained(gradients, state.retained) if watch.is_wanted else {}
         if kept:
             request = replace(request, retained=frozenset(kept))
         executable, values = adjoint_call(self.binding, request, gradients, kept)

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from treadle.ad.memory import NOT_KEPT
+from treadle.codegen.locks import held_across_forks
 from treadle.errors import TreadleError
 from treadle.runtime import elements, memory
 from treadle.runtime.array import array, make
@@ -100,7 +101,7 @@ class Shown:
 
 
 _all: WeakKeyDictionary[array, Shown] = WeakKeyDictionary()
-_lock = threading.Lock()
+_lock = held_across_forks(threading.Lock())
 
 
 def all_shown() -> list[tuple[array, Shown]]:

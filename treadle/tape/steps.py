@@ -21,7 +21,7 @@ class StepRecord(Record):
     _active: list[bool]
 
     def uses(self) -> list[Use]:
-        return [Use(a, any(a is written for written in self.written), None, self.label) for a in self.arrays]
+        return [Use(a, a in self.written, None, self.label) for a in self.arrays]
 
     def note_gradients(self) -> None:
         """Remember which of its arrays have a gradient, when it is recorded."""
