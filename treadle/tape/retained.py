@@ -16,6 +16,7 @@ from typing import Any, Optional
 import numpy as np
 
 from treadle.runtime import capturing
+from treadle.runtime.alone import one_at_a_time
 from treadle.runtime.array import array
 from treadle.runtime.elements import Host
 from treadle.tape.shown import Shown, all_shown, bits_of, like, shown_of
@@ -53,7 +54,7 @@ class Retained:
     def __enter__(self) -> Retained:
         self._outer, _running.current = _running.current, self
         if capturing.active.capture is not None or any(shown.is_shown for _, shown in all_shown()):
-            capturing.perform(partial(self._hide, merged_extents(self._gradients())))
+            capturing.perform(partial(_alone, self._hide, merged_extents(self._gradients())))
         return self
 
     def __exit__(
@@ -61,7 +62,7 @@ class Retained:
     ) -> None:
         _running.current = self._outer
         if capturing.active.capture is not None or self._fresh or self._hidden or self._handed:
-            capturing.perform(self._show)
+            capturing.perform(partial(_alone, self._show))
         if self._outer is not None:
             self._outer._handed.update((shown, gradient) for shown, (gradient, _) in self._fresh.items())
 
@@ -110,6 +111,9 @@ class Retained:
         for shown, gradient in showing.items():
             if not shown.is_shown:
                 shown.show(gradient, self._fresh[shown][1] if shown in self._fresh else None)
+
+
+_alone = one_at_a_time(lambda step, *arguments: step(*arguments))
 
 
 def _copy_marked(bits: Host, gradient: Host, marker: int) -> None:
