@@ -20,6 +20,7 @@ from treadle.runtime.creation import zeros
 from treadle.runtime.launch import launch
 from treadle.runtime.recording import active
 from treadle.runtime.timer import ScopedTimer as ScopedTimer
+from treadle.runtime.writes import announce
 from treadle.types import array_type, is_scalar, scalars
 
 _tid, _cast, _add = BUILTINS["tid"], BUILTINS["cast"], BUILTINS["atomic_add"]
@@ -261,7 +262,8 @@ def _touch(target: array) -> None:
     """Before elements are written by other means than kernels, copies and fills."""
     target.check_writable()
     if active.recorder is not None:
-        active.recorder.record_fill(target)
+        active.recorder.record_write(target, "a function of treadle.utils")
+    announce(target)
 
 
 def _write(target: array, values: Any) -> None:

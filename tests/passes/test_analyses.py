@@ -10,7 +10,8 @@ import treadle.primitives  # noqa: F401  (fills the table of ops)
 from treadle.ir import Function, Value
 from treadle.ir.parser import from_text
 from treadle.ir.verifier import verify
-from treadle.passes.access import Access, analyse, loads_of
+from treadle.passes.access import Access, Origins, analyse, loads_of
+from treadle.passes.order import read_after_write
 from treadle.passes.pipeline import dump, dump_text
 from treadle.passes.uniform import is_thread_distinct, is_uniform, thread_key
 
@@ -64,15 +65,60 @@ def test_access(body: str, expected: dict[str, Access]) -> None:
     assert access(body) == expected
 
 
-def test_an_array_within_an_array_counts_as_the_outer_one() -> None:
+def test_an_array_within_an_array() -> None:
     function = parse("""\
         kernel @f(%s s: array<1, 80>, %i i: i32) {
           %1: array<1, 4> = load %s, %i {type=array<1, 4>, offset=0}
           store %1, %i, %i {offset=0}
         }
         """)
-    assert analyse(function) == {"s": Access(read=True, written=True)}
-    assert analyse(function)["s"].changes
+    found = analyse(function)
+    assert found == {"s": Access(read=True, members=Access(written=True))}
+    assert not found["s"].changes and found["s"].members.changes
+    assert Access.from_dict(found["s"].as_dict()) == found["s"]
+    assert Origins(function).of(function.body.ops[0].result) == {"s"}
+
+
+def test_an_array_that_is_read_from_memory_may_be_one_that_was_written_there() -> None:
+    function = parse("""\
+        kernel @f(%s s: array<1, 80>, %t t: array<1, 80>, %b b: array<1, 4>, %i i: i32) {
+          store %s, %i, %b {offset=0}
+          %1: array<1, 4> = load %t, %i {type=array<1, 4>, offset=0}
+          %2: i32 = load %1, %i {type=i32, offset=0}
+        }
+        """)
+    assert analyse(function) == {
+        "s": Access(written=True), "t": Access(read=True, members=Access(read=True)), "b": Access(read=True)
+    }  # fmt: skip
+    assert loads_of(function) == {"t", "b"} and loads_of(function, members=True) == {"t"}
+
+
+def test_an_array_that_a_call_returns_may_come_from_an_element() -> None:
+    function = parse("""\
+        function @g(%a a: array<1, 80>, %i i: i32) {
+          %1: array<1, 4> = load %a, %i {type=array<1, 4>, offset=0}
+          yield %1
+        }
+
+        kernel @f(%s s: array<1, 80>, %i i: i32) {
+          %1: array<1, 4> = call %s, %i {callee=@g}
+          store %1, %i, %i {offset=0}
+        }
+        """)
+    assert analyse(function) == {"s": Access(read=True, written=True, members=Access(written=True))}
+
+
+def test_reads_after_writes_to_arrays_in_elements() -> None:
+    function = parse("""\
+        kernel @f(%s s: array<1, 80>, %b b: array<1, 4>, %i i: i32) {
+          %1: array<1, 4> = load %s, %i {type=array<1, 4>, offset=0}
+          store %1, %i, %i {offset=0}
+          %2: i32 = load %b, %i {type=i32, offset=0}
+          %3: i32 = load %1, %i {type=i32, offset=0}
+        }
+        """)
+    assert read_after_write(function) == set()
+    assert read_after_write(function, members=True) == {("b", "s")}
 
 
 def test_members_of_a_struct_share_a_label_and_calls_are_followed() -> None:

@@ -174,6 +174,9 @@ class Log(Recorder):
     def record_fill(self, dest: array) -> None:
         self.events.append(("fill", dest, dest.list()))
 
+    def record_write(self, dest: array, step: str) -> None:
+        self.events.append((step, dest, dest.list()))
+
     def scope_begin(self, name: str) -> None:
         self.events.append(("scope", name))
 
@@ -263,7 +266,9 @@ def test_indexed_copies_are_not_differentiable(log: Log) -> None:
     assert a.list() == [0, 1, 2]
     plain = numbered(3)
     plain[[0]] = 5
-    assert log.events == [("write", plain)]
+    plain[[0, 1]].contiguous()
+    assert [event[0] for event in log.events] == ["a fill of an indexed array", "a copy from or to an indexed array"]
+    assert log.events[0][1] is plain and log.events[0][2] == [0, 1, 2]
 
 
 def test_recording_belongs_to_a_thread(log: Log) -> None:

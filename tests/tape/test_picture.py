@@ -58,6 +58,17 @@ def test_launches_arrays_and_scopes(tmp_path: Path) -> None:
     assert "<p0> state.x" in text and "<p1> total" in text
 
 
+def test_writes_that_are_no_launches() -> None:
+    a, b = wp.zeros(2, dtype=float), wp.zeros(2, dtype=float)
+    with wp.Tape() as tape:
+        a.zero_()
+        a[[0]] = 1.0
+        b.mark_write()
+    text = tape.visualize()
+    assert text.count("{fill|{<p0> dest}}") == 1 and text.count("{write|{<p0> dest}}") == 2
+    assert text.count("->") == 3 and text.count("shape=ellipse") == 2
+
+
 def test_options() -> None:
     tape, arrays = recorded()
     assert len(re.findall("shape=record", tape.visualize(simplify_graph=False))) == 1 + 20 + 3

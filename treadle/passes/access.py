@@ -1,13 +1,19 @@
-"""Finds out what a kernel does with the arrays that it is given."""
+"""Finds out what a kernel does with the arrays that it is given, and with those that it finds in their elements."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict, dataclass
-from typing import Optional
+from typing import Any, Optional
 
 from treadle.ir.core import Block, Function, Op, Value
 from treadle.ir.depth import deep
 from treadle.types.storage import ArrayRef
+
+Place = tuple[str, bool]
+"""Where an access goes: to the array with this label or, if true, to arrays that are members of structs in it."""
+
+_NATIVE = ("native", "native_again")
 
 
 @dataclass(frozen=True)
@@ -16,7 +22,8 @@ class Access:
 
     ``read``: loads from it. ``written``: stores to it. ``accumulated``: adds or subtracts
     atomically and does not look at what was there. ``atomic``: other atomics. ``needed``: the
-    adjoint uses what the kernel read.
+    adjoint uses what the kernel read. ``members``: what it does with arrays that are members of
+    structs in the elements, and in theirs; None if nothing.
     """
 
     read: bool = False
@@ -24,52 +31,71 @@ class Access:
     accumulated: bool = False
     atomic: bool = False
     needed: bool = False
+    members: Optional[Access] = None
 
     @property
     def changes(self) -> bool:
         """Whether the array may be another one afterwards."""
         return self.written or self.accumulated or self.atomic
 
-    def as_dict(self) -> dict[str, bool]:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    @staticmethod
+    def from_dict(fields: dict[str, Any]) -> Access:
+        """The opposite of ``as_dict``."""
+        members = fields["members"]
+        return Access(**{**fields, "members": None if members is None else Access.from_dict(members)})
 
 
 @deep
 def analyse(function: Function) -> dict[str, Access]:
     """The access to each parameter that is an array or has one in it, by label.
 
-    An array that was read from an element of another counts as that other one. Where a handle can
-    be one of several arrays, all of them are accessed.
+    Where a handle can be one of several arrays, all of them are accessed.
     """
-    kinds = _analysis(function)
-    found: dict[str, Access] = {}
-    for parameter, label in zip(function.parameters, function.labels):
-        if isinstance(parameter.type, ArrayRef):
-            known = found.setdefault(label, Access())
-            found[label] = Access(**{k: v or k in kinds[parameter] for k, v in known.as_dict().items()})
-    return found
+    kinds = _kinds_by_label(function)
+    labels = {label for p, label in zip(function.parameters, function.labels) if isinstance(p.type, ArrayRef)}
+    return {label: _access(kinds[label, False], kinds[label, True]) for label in function.labels if label in labels}
+
+
+def _access(kinds: set[str], members: set[str]) -> Access:
+    """The access whose fields have these names."""
+    fields = dict.fromkeys(kinds - {"read_after"}, True)
+    return Access(**fields, members=_access(members, set()) if members else None)
 
 
 @deep
-def loads_of(function: Function, after: bool = False) -> set[str]:
+def loads_of(function: Function, after: bool = False, members: bool = False) -> set[str]:
     """The labels of the array parameters that are read.
 
     ``after``: those that an adjoint reads as they are after the forward launch; else, before.
+    ``members``: those of which it reads arrays that are members of structs in the elements.
     """
     kind = "read_after" if after else "read"
+    kinds = _kinds_by_label(function)
+    return {label for label in function.labels if kind in kinds[label, members]}
+
+
+def _kinds_by_label(function: Function) -> dict[Place, set[str]]:
+    """For each place, the names of the fields of ``Access`` that are true, and "read_after"."""
     kinds = _analysis(function)
-    return {label for parameter, label in zip(function.parameters, function.labels) if kind in kinds[parameter]}
+    found: dict[Place, set[str]] = defaultdict(set)
+    for parameter, label in zip(function.parameters, function.labels):
+        for inside in (False, True):
+            found[label, inside] |= kinds[parameter, inside]
+    return found
 
 
-def _analysis(function: Function) -> dict[Value, set[str]]:
-    """For each parameter, the names of the fields of ``Access`` that are true, and "read_after"."""
+def _analysis(function: Function) -> dict[tuple[Value, bool], set[str]]:
+    """The same for each parameter, with whether it is about arrays in its elements."""
     flow = Flow()
     flow.block(function.body)
-    kinds: dict[Value, set[str]] = {p: set() for p in function.parameters}
-    for handle, kind, result in flow.accesses:
+    kinds: dict[tuple[Value, bool], set[str]] = {(p, k): set() for p in function.parameters for k in (False, True)}
+    for (handle, inside), kind, result in flow.accesses:
         if kind == "accumulated" and result in flow.used:
             kind = "atomic"
-        for origin in flow.origins(handle):
+        for origin in flow.origins(handle, inside):
             if origin in kinds:
                 kinds[origin].add(kind)
     return kinds
@@ -84,8 +110,13 @@ class Origins:
         self._labels = dict(zip(function.parameters, function.labels))
 
     def of(self, handle: Value) -> set[str]:
-        """Their labels."""
-        return {self._labels[v] for v in self._flow.origins(handle) if v in self._labels}
+        """Their labels; a handle that was read from an element of an array has come from that array."""
+        return {label for label, _ in self.places(handle)}
+
+    def places(self, handle: Value, inside: bool = False) -> set[Place]:
+        """The same, with whether it was read from an element; ``inside``: of arrays in the elements of the handle's."""
+        found = self._flow.origins(handle, inside)
+        return {(self._labels[value], within) for value, within in found if value in self._labels}
 
 
 class Flow:
@@ -93,20 +124,33 @@ class Flow:
 
     def __init__(self) -> None:
         self.sources: dict[Value, list[Value]] = {}
-        self.accesses: list[tuple[Value, str, Optional[Value]]] = []
-        """Handle, kind, and what an atomic returned."""
+        """What a handle can be, or was read from, or was returned for."""
+        self.stored: list[Value] = []
+        """Handles that are written to memory, and can be any of those that are read from there."""
+        self.accesses: list[tuple[tuple[Value, bool], str, Optional[Value]]] = []
+        """Handle, and whether it is about arrays in its elements; kind; what an atomic returned."""
         self.used: set[Value] = set()
         self._saved: dict[int, list[list[Value]]] = {}
         self._restored: dict[int, list[list[Value]]] = {}
 
-    def origins(self, handle: Value) -> set[Value]:
-        """All values that a handle can have come from, itself included."""
-        found, pending = {handle}, [handle]
+    def origins(self, handle: Value, inside: bool = False) -> set[tuple[Value, bool]]:
+        """All values that a handle can have come from, itself included, with whether through an element of it."""
+        found, pending = {(handle, inside)}, [(handle, inside)]
         while pending:
-            for source in self.sources.get(pending.pop(), ()):
-                if source not in found:
-                    found.add(source)
-                    pending.append(source)
+            for place in self._before(*pending.pop()):
+                if place not in found:
+                    found.add(place)
+                    pending.append(place)
+        return found
+
+    def _before(self, value: Value, inside: bool) -> list[tuple[Value, bool]]:
+        """The same, one step back."""
+        sources = self.sources.get(value, ())
+        op = value.owner.name if isinstance(value.owner, Op) else ""
+        found = [(source, inside) for source in sources] if op != "load" else []
+        if op in ("load", "call", *_NATIVE):
+            found += [(source, True) for source in sources]
+            found += [(source, inside) for source in self.stored]
         return found
 
     def block(self, block: Block) -> None:
@@ -117,31 +161,39 @@ class Flow:
 
     def op(self, op: Op) -> None:
         if op.name == "load":
-            self.accesses.append((op.operands[0], "read_after" if op.attributes.get("after") else "read", None))
+            self._access(op.operands[0], "read_after" if op.attributes.get("after") else "read")
+            self._flows(op.operands[:1], op.results)
         elif op.name == "store":
-            self.accesses.append((op.operands[0], "written", None))
+            self._access(op.operands[0], "written")
+            if isinstance(op.operands[-1].type, ArrayRef):
+                self.stored.append(op.operands[-1])
         elif op.name == "atomic":
             kind = "accumulated" if op.attributes["kind"] in ("add", "sub") else "atomic"
-            self.accesses.append((op.operands[0], kind, op.results[0]))
-        elif op.name in ("native", "native_again"):
+            self._access(op.operands[0], kind, op.results[0])
+        elif op.name in _NATIVE:
             self._native(op)
-        if op.name == "call":
+        elif op.name == "call":
             self._call(op)
         elif op.name in ("save", "restore"):
             self._stack(op)
         elif op.blocks:
             self._control_flow(op)
-        elif op.results and isinstance(op.results[0].type, ArrayRef):
-            for operand in op.operands:
-                if isinstance(operand.type, ArrayRef):
-                    self._flows([operand], op.results)
+        else:
+            self._may_return(_handles(op), op.results[:1])
+
+    def _access(self, handle: Value, kind: str, result: Optional[Value] = None, inside: bool = False) -> None:
+        self.accesses.append(((handle, inside), kind, result))
 
     def _native(self, op: Op) -> None:
         """What C++ does with an array is not known: it may read and write it; in an adjoint it reads."""
         kinds = ("read_after",) if op.attributes.get("after") else ("read", "written", "atomic")
-        for value in op.operands:
-            if isinstance(value.type, ArrayRef):
-                self.accesses += [(value, kind, None) for kind in kinds]
+        given = _handles(op)
+        for value in given:
+            for kind in kinds:
+                self._access(value, kind)
+                self._access(value, kind, inside=True)
+        self._may_return(given, op.results)
+        self.stored += given
 
     def _stack(self, op: Op) -> None:
         """A handle that is restored from a frame is one of those that were saved there."""
@@ -173,11 +225,23 @@ class Flow:
                 self._flows(block.yields, op.results)
 
     def _call(self, op: Op) -> None:
-        """The callee's accesses; its results may be any of the arrays given to it."""
+        """The callee's accesses; its results may be any of the arrays given to it, or in their elements."""
         callee: Function = op.attributes["callee"]
         kinds = _analysis(callee)
         for argument, parameter in zip(op.operands, callee.parameters):
-            self.accesses.extend((argument, kind, None) for kind in kinds[parameter])
-            if isinstance(argument.type, ArrayRef):
-                for result in op.results:
-                    self._flows([argument], [result])
+            for inside in (False, True):
+                for kind in kinds[parameter, inside]:
+                    self._access(argument, kind, inside=inside)
+        self._may_return(_handles(op), op.results)
+        if any(inner.name == "store" and isinstance(inner.operands[-1].type, ArrayRef) for inner in callee.body.walk()):
+            self.stored += _handles(op)
+
+    def _may_return(self, given: list[Value], results: list[Value]) -> None:
+        for argument in given:
+            for result in results:
+                self._flows([argument], [result])
+
+
+def _handles(op: Op) -> list[Value]:
+    """The arrays among the operands of an op."""
+    return [v for v in op.operands if isinstance(v.type, ArrayRef)]

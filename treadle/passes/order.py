@@ -8,34 +8,39 @@ from __future__ import annotations
 
 from treadle.ir.core import Block, Function, Op
 from treadle.ir.depth import deep
-from treadle.passes.access import Origins
+from treadle.passes.access import Origins, Place
 from treadle.types.storage import ArrayRef
 
 Pair = tuple[str, str]
 
 
 @deep
-def read_after_write(function: Function) -> frozenset[Pair]:
-    """Pairs (read, written) of array labels such that a thread may read the one after writing the other."""
+def read_after_write(function: Function, members: bool = False) -> frozenset[Pair]:
+    """Pairs (read, written) of array labels such that a thread may read the one after writing the other.
+
+    ``members``: after writing, instead, to arrays that are members of structs in the elements of the other.
+    """
     walk = _Walk(Origins(function))
     walk.block(function.body, frozenset())
-    return frozenset(walk.pairs)
+    return frozenset(
+        (read, written) for (read, inside), (written, within) in walk.pairs if not inside and within == members
+    )
 
 
 class _Walk:
-    """Walks in program order with the set of labels written so far."""
+    """Walks in program order with the set of places written so far."""
 
     def __init__(self, origins: Origins) -> None:
-        self.origins = origins.of
-        self.pairs: set[Pair] = set()
+        self.origins = origins.places
+        self.pairs: set[tuple[Place, Place]] = set()
 
-    def block(self, block: Block, written: frozenset[str]) -> frozenset[str]:
+    def block(self, block: Block, written: frozenset[Place]) -> frozenset[Place]:
         """Walk a block; returns what may have been written by its end."""
         for op in block.ops:
             written = self.op(op, written)
         return written
 
-    def op(self, op: Op, written: frozenset[str]) -> frozenset[str]:
+    def op(self, op: Op, written: frozenset[Place]) -> frozenset[Place]:
         if op.name == "if":
             return self.block(op.blocks[0], written) | self.block(op.blocks[1], written)
         if op.blocks:
@@ -52,8 +57,9 @@ class _Walk:
             self.pairs.update((read, w) for read in written_here for w in written | written_here)
         return written | written_here
 
-    def writes(self, op: Op) -> frozenset[str]:
+    def writes(self, op: Op) -> frozenset[Place]:
         """What an op may write itself; a call, of C++ too, is taken to write all arrays given to it."""
         if op.name in ("call", "native"):
-            return frozenset(label for v in op.operands if isinstance(v.type, ArrayRef) for label in self.origins(v))
+            given = [v for v in op.operands if isinstance(v.type, ArrayRef)]
+            return frozenset().union(*(self.origins(v, inside) for v in given for inside in (False, True)))
         return frozenset(self.origins(op.operands[0])) if op.name in ("store", "atomic") else frozenset()

@@ -25,6 +25,7 @@ from treadle.runtime.recording import active
 from treadle.runtime.shapes import Extents
 from treadle.runtime.strided import fill_slots
 from treadle.runtime.views import Views
+from treadle.runtime.writes import announce, watch_gradient
 from treadle.types import ArrayType, CompositeMeta, StructMeta
 
 # The arguments that make ``array(...)`` an array; without any of them it is an annotation.
@@ -106,7 +107,8 @@ class array(Views, HostProtocols, metaclass=ArrayMeta):
             fill_slots(self, *layouts.new_layout(dtype, extents))
         if ndim is not None and ndim != self.ndim:
             raise ArrayError(f"the data has {self.ndim} dimension(s), not {ndim}: its shape is {self.shape}")
-        self.retain_grad = retain_grad
+        if retain_grad:
+            self.retain_grad = True
         if grad is not None:
             self.grad = grad
         elif requires_grad:
@@ -158,6 +160,7 @@ class array(Views, HostProtocols, metaclass=ArrayMeta):
             raise ArrayError("a gradient is written to; this one is read-only")
         self._grad = gradient
         self._requires_grad = True
+        watch_gradient(self)
 
     @property
     def base(self) -> tuple[array, Callable[[array], array]] | None:
@@ -184,6 +187,23 @@ class array(Views, HostProtocols, metaclass=ArrayMeta):
             address = block.address + self.ptr - first
             self._grad = make(block, address, self.dtype, self.shape, self.strides, self.is_contiguous)
             self._requires_grad = True
+            watch_gradient(self)
+
+    @property
+    def retain_grad(self) -> bool:
+        """Whether the gradient stays readable after a backward pass that consumes it.
+
+        A view whose gradient is that of another array has this in common with it.
+        """
+        base = self.base
+        return self._retain_grad if base is None else base[0].retain_grad
+
+    @retain_grad.setter
+    def retain_grad(self, value: bool) -> None:
+        self._retain_grad = bool(value)
+        if self.base is not None:
+            self.base[0].retain_grad = value
+        watch_gradient(self)
 
     # -- Views
 
@@ -250,6 +270,7 @@ class array(Views, HostProtocols, metaclass=ArrayMeta):
         self.check_writable()
         if active.recorder is not None:
             active.recorder.record_fill(self)
+        announce(self)
         if capturing.active.capture is None:
             self._fill(raw, value)
         else:

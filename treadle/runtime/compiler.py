@@ -10,7 +10,7 @@ import functools
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from treadle import config, frontend, passes
@@ -101,12 +101,16 @@ class Adjoint:
     """The adjoint of a kernel for one request.
 
     ``needed``: labels of the arrays of which it reads what they held before the forward launch;
-    ``needed_after``: after it. ``reads_log``: whether it reads values
+    ``needed_after``: after it. Those in both are not written by the kernel. ``members``: labels of which it
+    reads, in this way, arrays that are members of structs in the elements; ``members_after``: the same.
+    ``reads_log``: whether it reads values
     that atomics returned, which the forward launch must have logged. ``error``: why there is none.
     """
 
     needed: frozenset[str] = frozenset()
     needed_after: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
+    members_after: frozenset[str] = frozenset()
     reads_log: bool = False
     error: Optional[DerivativeError] = None
     function: Optional[Function] = field(repr=False, default=None)
@@ -133,6 +137,8 @@ class CompiledKernel:
         self.access: dict[str, Access] = {}
         self.hazards: frozenset[tuple[str, str]] = frozenset()
         """Pairs (read, written) of array labels: the kernel may read the one after writing the other."""
+        self.member_hazards: frozenset[tuple[str, str]] = frozenset()
+        """The same: after writing to arrays that are members of structs in the elements of the other."""
         self._places: dict[str, list[Any]] = {}
         self.required: tuple[str, ...] = ()
         """Labels of the arrays that every thread uses, so that they must be there."""
@@ -140,6 +146,8 @@ class CompiledKernel:
         """Whether a thread asks for its flat index, an int32, so that there can be no more threads than that."""
         self.forward = self._compile_forward()
         self.written = frozenset(k for k, a in self.access.items() if a.changes)
+        self.members = {k: a.members for k, a in self.access.items() if a.members is not None}
+        """What the kernel does with arrays that it finds in the elements of others, by label of these."""
 
     def is_stale(self) -> bool:
         """Whether the kernel must be compiled anew: what it captures, or an option, is not what it was."""
@@ -159,6 +167,10 @@ class CompiledKernel:
     def _is_current(self) -> bool:
         """Whether all that the kernel captures still has the value that was compiled in."""
         return self._fingerprint is not None and frontend.fingerprint(self.kernel, self.options) == self._fingerprint
+
+    def changes_members(self, label: str) -> bool:
+        """Whether the kernel may write to arrays that are members of structs in the elements of an array."""
+        return label in self.members and self.members[label].changes
 
     # Forward.
 
@@ -183,8 +195,9 @@ class CompiledKernel:
             entry = cache.load(key) if key else None
             if entry is not None:
                 self._loaded = True
-                self.access = {k: Access(**v) for k, v in entry.metadata["access"].items()}
+                self.access = {k: Access.from_dict(v) for k, v in entry.metadata["access"].items()}
                 self.hazards = frozenset((r, w) for r, w in entry.metadata["hazards"])
+                self.member_hazards = frozenset((r, w) for r, w in entry.metadata["member_hazards"])
                 self._places = entry.metadata["places"]
                 self.required = tuple(entry.metadata["required"])
                 self.asks_flat_index = entry.metadata["flat"]
@@ -194,15 +207,17 @@ class CompiledKernel:
             passes.dump("ir", self.kernel.key, function)
             self.access = passes.analyse(function)
             self.hazards = passes.read_after_write(function)
+            self.member_hazards = passes.read_after_write(function, members=True)
             self._places = self._encode_places(passes.first_places(function))
             self.required = tuple(sorted(passes.required(function)))
-            access = {k: asdict(a) for k, a in self.access.items()}
+            access = {k: a.as_dict() for k, a in self.access.items()}
             self.asks_flat_index = any(
                 op.name == "thread_index" and op.attributes["rank"] == 1 for op in function.body.walk()
             )
             metadata = {
                 "access": access,
                 "hazards": sorted(self.hazards),
+                "member_hazards": sorted(self.member_hazards),
                 "places": self._places,
                 "required": self.required,
                 "flat": self.asks_flat_index,
@@ -262,6 +277,8 @@ class CompiledKernel:
                 metadata = {
                     "needed": sorted(adjoint.needed),
                     "needed_after": sorted(adjoint.needed_after),
+                    "members": sorted(adjoint.members),
+                    "members_after": sorted(adjoint.members_after),
                     "reads_log": adjoint.reads_log,
                 }
                 key = self._key(request.describe())
@@ -281,6 +298,8 @@ class CompiledKernel:
             return Adjoint(
                 frozenset(stored["needed"]),
                 frozenset(stored["needed_after"]),
+                frozenset(stored["members"]),
+                frozenset(stored["members_after"]),
                 stored["reads_log"],
                 executable=_alone(self._link(entry, types)),
             )
@@ -289,13 +308,16 @@ class CompiledKernel:
         except DerivativeError as error:
             return Adjoint(error=error)
         reads_log = any(op.name == "log_read" and op.attributes["log"] == "launch" for op in function.body.walk())
-        needed, after = (passes.loads_of(function, when) & set(self.array_labels) for when in (False, True))
-        if needed & after:
-            reason = (
-                f"the gradient needs what {', '.join(sorted(needed & after))} held both before and after the launch"
-            )
+        needed, after, members, members_after = (
+            frozenset(passes.loads_of(function, when, inside).intersection(self.array_labels))
+            for inside in (False, True)
+            for when in (False, True)
+        )
+        both = needed & after & self.written
+        if both:
+            reason = f"the gradient needs what {', '.join(sorted(both))} held both before and after the launch"
             return Adjoint(error=DerivativeError(f"kernel {self.kernel.name}: {reason}"))
-        return Adjoint(frozenset(needed), frozenset(after), reads_log, function=function)
+        return Adjoint(needed, after, members, members_after, reads_log, function=function)
 
     def _adjoint_function(self, request: Request) -> Function:
         forward = self.function()

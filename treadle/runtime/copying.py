@@ -10,6 +10,7 @@ import numpy as np
 from treadle.errors import ArrayError
 from treadle.runtime import capturing, elements, members
 from treadle.runtime.recording import active
+from treadle.runtime.writes import announce
 from treadle.types import StructMeta
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def copy(
 
 def transfer(dest: array, src: Any) -> None:
     """Copy all elements to an array of the same shape and dtype, unrecorded. The two may overlap."""
+    announce(dest)
     if capturing.active.capture is None:
         dest.host()[...] = src.host()
     else:
@@ -97,13 +99,11 @@ def _copy_indexed(dest: Any, src: Any, dest_offset: int, src_offset: int, count:
     dest.check_writable()
     if active.recorder is not None:
         refuse_gradient(dest, src)
-        active.recorder.mark_write(dest.data if hasattr(dest, "indices") else dest)
-    capturing.perform(partial(_gather_or_scatter, dest, src))
-
-
-def _gather_or_scatter(dest: Any, src: Any) -> None:
+        target = dest.data if hasattr(dest, "indices") else dest
+        active.recorder.record_write(target, "a copy from or to an indexed array")
     if hasattr(dest, "indices"):
-        dest.write_host(src.host())
+        announce(dest.data)
+        capturing.perform(lambda: dest.write_host(src.host()))
     else:
         transfer(dest, src)
 

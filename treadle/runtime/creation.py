@@ -36,7 +36,8 @@ def _new(
     result = make(*new_layout(elements.concrete_dtype(dtype), normalize_shape(shape), zero))
     if requires_grad:
         result.requires_grad = True
-    result.retain_grad = retain_grad
+    if retain_grad:
+        result.retain_grad = True
     return result
 
 

@@ -17,6 +17,7 @@ from treadle.runtime.layouts import new_layout
 from treadle.runtime.memory import Allocation
 from treadle.runtime.recording import active
 from treadle.runtime.shapes import Extents, expand_index
+from treadle.runtime.writes import announce
 from treadle.types import indexed_type, int32
 
 __all__ = ["indexedarray"]
@@ -156,7 +157,8 @@ class indexedarray(metaclass=_IndexedMeta):
         self.check_writable()
         if active.recorder is not None:
             copying.refuse_gradient(self)
-            active.recorder.mark_write(self.data)
+            active.recorder.record_write(self.data, "a fill of an indexed array")
+        announce(self.data)
         capturing.perform(partial(self.write_host, raw))
 
     def zero_(self) -> None:

@@ -15,15 +15,16 @@ from typing import Any, Optional
 from treadle.ad import DerivativeError
 from treadle.errors import LaunchError, OverwriteError
 from treadle.language.functions import Kernel
-from treadle.runtime import capturing
+from treadle.runtime import capturing, members
 from treadle.runtime.array import array, make
 from treadle.runtime.binding import Binding, as_array, bind, bound, launch_extents, leaf_label
-from treadle.runtime.compiler import Executable, Request
+from treadle.runtime.compiler import Adjoint, CompiledKernel, Executable, Request
 from treadle.runtime.copying import transfer
 from treadle.runtime.device import get_device
 from treadle.runtime.execution import run, run_packed
 from treadle.runtime.layouts import new_layout
 from treadle.runtime.recording import active
+from treadle.runtime.writes import announce, watch
 from treadle.types.arrays import array_type
 from treadle.types.indexed import indexed_elements
 from treadle.types.layout import leaves
@@ -83,9 +84,17 @@ def launch(
     elif recorder is not None and record_tape:
         recorder.record_binding(Binding(*parts), extents, inputs, outputs).run_forward()
     else:
-        compiled, values, _, _ = parts
+        compiled, values, arrays, _ = parts
+        if watch.is_wanted:
+            announce_writes(compiled, arrays)
         run(compiled.forward, kernel, extents, values, None, parts)
     return None
+
+
+def announce_writes(compiled: CompiledKernel, arrays: Mapping[str, array]) -> None:
+    """Say that a kernel is about to write to arrays, given by label."""
+    for label in compiled.written:
+        announce(arrays[label])
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +235,26 @@ def refuse_lost(binding: Binding, request: Request) -> None:
             f"kernel {compiled.kernel.name}: the gradient needs the values that its atomics returned, "
             "which only a launch recorded by a Tape keeps"
         )
-    for read in sorted(adjoint.needed):
-        for written in compiled.written:
-            if overlaps(arrays[read], arrays[written]):
-                raise OverwriteError(
-                    f"kernel {compiled.kernel.name} overwrites array {read}, whose former contents the gradient needs: "
-                    "record the launch with a Tape, which keeps them, or write to another array"
-                )
+    reached = arrays_in_elements(binding, adjoint)
+    needed = [(label, arrays[label]) for label in sorted(adjoint.needed)]
+    needed += [(f"in an element of {label}", a) for label, a in reached if label in adjoint.members]
+    written = [arrays[label] for label in compiled.written]
+    written += [a for label, a in reached if compiled.changes_members(label)]
+    refuse_written_members(binding, reached, adjoint.needed_after)
+    for name, read in needed:
+        if any(overlaps(read, a) for a in written):
+            raise OverwriteError(
+                f"kernel {compiled.kernel.name} overwrites array {name}, whose former contents the gradient needs: "
+                "record the launch with a Tape, which keeps them, or write to another array"
+            )
+
+
+def arrays_in_elements(binding: Binding, adjoint: Optional[Adjoint]) -> list[tuple[str, array]]:
+    """The arrays that a kernel, or its adjoint, can find in the elements of others now, with the labels of these."""
+    labels = set(binding.compiled.members)
+    if adjoint is not None:
+        labels |= adjoint.members | adjoint.members_after
+    return [(label, a) for label in sorted(labels) for a in members.arrays_in(binding.arrays[label])]
 
 
 def overlaps(first: array, second: array) -> bool:
@@ -255,7 +277,7 @@ def adjoint_call(
     compiled = binding.compiled
     executable = compiled.adjoint_executable(request)
     if needed_after := compiled.adjoint(request).needed_after:
-        _check_extrema(binding, needed_after)
+        _check_written_once(binding, needed_after)
     values = list(binding.values)
     for label in compiled.array_labels:
         if label in request.active:
@@ -266,8 +288,11 @@ def adjoint_call(
     return executable, values
 
 
-def _check_extrema(binding: Binding, labels: Collection[str]) -> None:
-    """What arrays hold after the launch shows which value won an atomic minimum or maximum: refuse other writes there.
+def _check_written_once(binding: Binding, labels: Collection[str]) -> None:
+    """Refuse an adjoint that reads what arrays hold after the launch, if they are written in more than one way.
+
+    It would not tell which value won an atomic minimum or maximum, and not be what a derivative of the user's own
+    expects of an array that is only read.
 
     Raises:
         DerivativeError: another parameter to which the kernel writes is the same memory.
@@ -276,10 +301,27 @@ def _check_extrema(binding: Binding, labels: Collection[str]) -> None:
     for label in sorted(labels):
         for other in sorted(written):
             if other != label and overlaps(arrays[label], arrays[other]):
-                raise DerivativeError(
-                    f"kernel {binding.compiled.kernel.name}: the gradient of the atomic minimum or maximum in {label} "
-                    f"is not supported, since the kernel also writes to that memory as {other}"
-                )
+                raise _written_twice(binding, label, other)
+
+
+def refuse_written_members(binding: Binding, reached: Sequence[tuple[str, array]], labels: Collection[str]) -> None:
+    """The same, for writes to arrays that are members of structs: ``reached``, see ``arrays_in_elements``.
+
+    Raises:
+        DerivativeError: one that is written shares memory with one of those labelled.
+    """
+    for holder, a in reached:
+        for label in sorted(labels) if binding.compiled.changes_members(holder) else ():
+            if overlaps(binding.arrays[label], a):
+                raise _written_twice(binding, label, f"an array in an element of {holder}")
+
+
+def _written_twice(binding: Binding, label: str, other: str) -> DerivativeError:
+    return DerivativeError(
+        f"kernel {binding.compiled.kernel.name}: the gradient of an atomic minimum or maximum in {label} or of a "
+        "user-written derivative that reads it is not supported, since the kernel also writes to that memory as "
+        f"{other}"
+    )
 
 
 class Command:
@@ -359,6 +401,8 @@ class Command:
             return
         if self._adjoint is not None:
             self._adjoint.prepare()
+        elif watch.is_wanted:
+            announce_writes(self._binding.compiled, self._binding.arrays)
         if capturing.active.capture is None:
             run_packed(self._executable, self.kernel, self._packed, self._total)
         else:

@@ -69,6 +69,41 @@ def store(allocation: Allocation, dtype: Any, record: Any, value: Any) -> None:
         place[path[-1]] = np.void(descriptor)
 
 
+def arrays_in(holder: array) -> list[array]:
+    """The arrays whose descriptors an array of structs has in its elements now, and those in their elements.
+
+    Those of unknown origin, which a kernel has put there, have no gradient and are not kept alive.
+    """
+    found: dict[tuple[bytes, ArrayType], array] = {}
+    pending = [holder]
+    while pending:
+        a = pending.pop()
+        if not isinstance(a.dtype, StructMeta):
+            continue
+        for path, type_ in paths(a.dtype):
+            place = a.host()
+            for name in path:
+                place = place[name]
+            for descriptor in set(place.reshape(-1).tolist()):
+                key = (descriptor, type_)
+                if key not in found and descriptor[:8].strip(b"\0"):
+                    member = a.allocation.kept.get(descriptor)
+                    if member is None or member.dtype is not type_.dtype:
+                        member = _unpacked(descriptor, type_)
+                    found[key] = member
+                    pending.append(member)
+    return list(found.values())
+
+
+def _unpacked(descriptor: bytes, type_: ArrayType) -> array:
+    """The array that a descriptor refers to, without gradient, in memory that somebody else keeps alive."""
+    from treadle.runtime.array import wrap_pointer  # arrays are made of members, so they come after them
+
+    words = np.frombuffer(descriptor, np.int64).tolist()
+    shape, strides = tuple(words[2 : 2 + type_.ndim]), tuple(words[6 : 6 + type_.ndim])
+    return wrap_pointer(words[0] % 2**64, type_.dtype, shape, strides, False, None)
+
+
 def load(allocation: Allocation, dtype: Any, record: Any, value: Any) -> Any:
     """Put the array members of a struct read from ``allocation`` into ``value``, and return it.
 

@@ -19,16 +19,17 @@ class Allocation:
     """A range of bytes: ``address``, ``nbytes``, whether it is ``readonly``, and the ``owner`` that keeps it alive.
 
     Views of an array share its allocation. ``kept`` holds the arrays whose descriptors are in the
-    memory, as members of structs.
+    memory, as members of structs. ``is_watched``: see ``writes``.
     """
 
-    __slots__ = ("__weakref__", "_kept", "address", "nbytes", "owner", "readonly")
+    __slots__ = ("__weakref__", "_kept", "address", "is_watched", "nbytes", "owner", "readonly")
 
     def __init__(self, address: int, nbytes: int, owner: Any = None, readonly: bool = False) -> None:
         self.address = address
         self.nbytes = nbytes
         self.owner = owner
         self.readonly = readonly
+        self.is_watched = False
         self._kept: dict[bytes, Any] | None = None
 
     @property

@@ -19,7 +19,7 @@ class Recorder(ABC):
 
     All methods are called before memory is written, so that old values can still
     be saved. ``record_copy`` and ``record_fill`` get arrays that cover exactly the elements concerned;
-    they may be views.
+    they may be views. Those that record may raise a TreadleError, and then nothing must be written.
     """
 
     @abstractmethod
@@ -36,6 +36,10 @@ class Recorder(ABC):
     @abstractmethod
     def record_fill(self, dest: array) -> None:
         """All elements of ``dest`` are about to be overwritten with a constant."""
+
+    @abstractmethod
+    def record_write(self, dest: array, step: str) -> None:
+        """Elements of ``dest`` are about to be written by a step that has no derivative; ``step`` is its name."""
 
     @abstractmethod
     def scope_begin(self, name: str) -> None:

@@ -28,6 +28,7 @@ class Strided:
         "_extent",
         "_grad",
         "_requires_grad",
+        "_retain_grad",
         "_source",
         "_words",
         "allocation",
@@ -36,7 +37,6 @@ class Strided:
         "is_contiguous",
         "ndim",
         "ptr",
-        "retain_grad",
         "shape",
         "size",
         "strides",
@@ -51,10 +51,10 @@ class Strided:
     device: Device
     _extent: tuple[int, int] | None
     is_contiguous: bool
-    retain_grad: bool
     allocation: Allocation
     _grad: Any  # its own gradient: an array or None
     _requires_grad: bool
+    _retain_grad: bool
     _source: tuple[Any, Callable[[Any], Any]] | None  # of a view: its base, and the same view of another array
     _derived: tuple[Any, Any] | None  # of a view: the base's gradient and the view of it
     _words: tuple[int, ...] | None  # the descriptor, when it was asked for
@@ -115,7 +115,7 @@ class Strided:
         fill_slots(result, self.allocation, ptr, dtype, shape, strides, contiguous)
         if derive is not None:
             result._source = (self, derive)
-        result.retain_grad = self.retain_grad
+        result._retain_grad = self._retain_grad
         return result
 
 
@@ -132,7 +132,7 @@ def fill_slots(
     self.size = shape[0] if len(shape) == 1 else math.prod(shape)
     self.is_contiguous = contiguous
     self.device = CPU
-    self.retain_grad = False
+    self._retain_grad = False
     self._requires_grad = False
     self._grad = None
     self._source = None

@@ -18,11 +18,12 @@ def accumulate(target: array, gradient: array) -> None:
     capturing.perform(partial(_add_alone, target.dtype, target.numpy(), gradient.numpy()))
 
 
-def _add(dtype: Any, target: np.ndarray[Any, Any], gradient: np.ndarray[Any, Any]) -> None:
+def add(dtype: Any, target: np.ndarray[Any, Any], gradient: np.ndarray[Any, Any]) -> None:
+    """The same for what ``numpy`` makes of the arrays, at once."""
     if getattr(dtype, "kind", "") == "struct":
         for name, member in dtype.fields.items():
             if member.kind != "array":
-                _add(member, target[name], gradient[name])
+                add(member, target[name], gradient[name])
         return
     scalar = dtype if scalars.is_scalar(dtype) else dtype.dtype
     if scalar is scalars.bfloat16:
@@ -33,4 +34,4 @@ def _add(dtype: Any, target: np.ndarray[Any, Any], gradient: np.ndarray[Any, Any
         target += gradient
 
 
-_add_alone = one_at_a_time(_add)
+_add_alone = one_at_a_time(add)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from treadle.runtime.array import array
-from treadle.tape.records import CopyRecord, FillRecord, LaunchRecord, Record
+from treadle.tape.records import LaunchRecord, Record
+from treadle.tape.steps import CopyRecord, FillRecord, WriteRecord
 
 _MOST_PERIOD = 64
 """Runs of more than this many different launches are not recognised as repeated."""
@@ -68,16 +69,18 @@ def _node(position: int, record: Record) -> _Node:
         ports: list[tuple[str, Optional[array], bool, bool]] = []
         for name in compiled.kernel.parameter_names:
             labels = [label for label in arrays if label == name or label.startswith(name + ".")]
-            ports += [(k, arrays[k], compiled.access[k].read, k in compiled.written) for k in labels] or [
-                (name, None, False, False)
-            ]
+            ports += [
+                (k, arrays[k], compiled.access[k].read, k in compiled.written or compiled.changes_members(k))
+                for k in labels
+            ] or [(name, None, False, False)]
         key = (compiled.kernel, record.extents, tuple(id(a) for _, a, _, _ in ports))
         return _Node(compiled.kernel.name, position, ports, key)
     if isinstance(record, CopyRecord):
         ports = [("src", record.src, True, False), ("dest", record.dest, False, True)]
         return _Node("copy", position, ports, ("copy", id(record.src), id(record.dest)))
-    if isinstance(record, FillRecord):
-        return _Node("fill", position, [("dest", record.dest, False, True)], ("fill", id(record.dest)))
+    if isinstance(record, (FillRecord, WriteRecord)):
+        name = "fill" if isinstance(record, FillRecord) else "write"
+        return _Node(name, position, [("dest", record.dest, False, True)], (name, id(record.dest)))
     ports = [(f"array {k}", a, True, False) for k, a in enumerate(record.arrays)]
     return _Node("function", position, ports, object())
 

@@ -1,20 +1,28 @@
-"""What a tape holds: one record for each operation, which knows how to run it backwards."""
+"""What a tape holds: one record for each operation, which knows how to run it backwards. Those of launches are here."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 from treadle.errors import OverwriteError, TreadleError
-from treadle.runtime.array import array, clone
+from treadle.runtime.array import array
 from treadle.runtime.binding import Binding
 from treadle.runtime.compiler import Adjoint, Request
 from treadle.runtime.execution import LaunchLog, run, run_logging
-from treadle.runtime.launch import adjoint_call, adjoint_request, overlaps, own_gradients
-from treadle.tape.accumulation import accumulate
+from treadle.runtime.launch import (
+    adjoint_call,
+    adjoint_request,
+    announce_writes,
+    arrays_in_elements,
+    overlaps,
+    own_gradients,
+)
+from treadle.runtime.writes import watch
 from treadle.tape.retained import Retained
+from treadle.tape.sharing import Sharing, Use
 from treadle.tape.versions import Need, Snapshot
 
 
@@ -22,16 +30,30 @@ from treadle.tape.versions import Need, Snapshot
 class BackwardPass:
     """What a record may ask while the tape is played backwards.
 
-    ``position``: that of the record among ``records``, those of the whole tape.
+    ``position``: that of the record among ``records``, those of the whole tape. ``allows_overwrites``: see ``Sharing``.
     """
 
     records: Sequence[Record]
+    allows_overwrites: bool
+    retained: Retained
     position: int = 0
-    retained: Retained = field(default_factory=Retained)
+    _knows_sharing: bool = False
 
     def written_since(self) -> list[array]:
-        """The arrays that the record itself and those after it have written."""
-        return [a for record in self.records[self.position :] for a in record.written]
+        """The arrays that the records after this one have written."""
+        return [a for record in self.records[self.position + 1 :] for a in record.written]
+
+    def check_sharing(self) -> None:
+        """Other arrays have a gradient than when the tape was recorded: look again for some that share memory.
+
+        Raises:
+            TreadleError: see ``Sharing.note``.
+        """
+        if not self._knows_sharing:
+            sharing = Sharing(self.allows_overwrites)
+            for record in self.records:
+                sharing.note(record.uses())
+            self._knows_sharing = True
 
 
 class Record(ABC):
@@ -40,6 +62,10 @@ class Record(ABC):
     __slots__ = ()
     arrays: Sequence[array]
     written: Sequence[array]
+
+    @abstractmethod
+    def uses(self) -> list[Use]:
+        """What it does with arrays."""
 
     @abstractmethod
     def backward(self, state: BackwardPass) -> None:
@@ -51,9 +77,10 @@ class LaunchRecord(Record):
     """A launch of a kernel.
 
     ``request``: the adjoint that was wanted when it was recorded. ``needs``: the arrays whose
-    contents that adjoint reads, by label. ``scratch``: what was, before the launch, in memory that
-    the kernel reads after writing to it. ``log``: the values that its atomics returned. ``failed``: an
-    assertion stopped it.
+    contents that adjoint reads, by label. ``members``: the arrays that kernel and adjoint could find in the elements of
+    others, with the labels of these; ``member_needs``: those of them whose contents that adjoint reads. ``scratch``:
+    what was, before the launch, in memory that the kernel reads after writing to it. ``log``: the values that its
+    atomics returned. ``failed``: an assertion stopped it.
     """
 
     binding: Binding
@@ -63,6 +90,8 @@ class LaunchRecord(Record):
     request: Request
     adjoint: Optional[Adjoint]
     needs: dict[str, Need]
+    members: Sequence[tuple[str, array]] = ()
+    member_needs: Sequence[Need] = ()
     scratch: Sequence[Snapshot] = ()
     log: Optional[LaunchLog] = None
     failed: bool = False
@@ -78,12 +107,24 @@ class LaunchRecord(Record):
 
     @property
     def written(self) -> Sequence[array]:  # type: ignore[override]
-        return [self.binding.arrays[k] for k in self.binding.compiled.written]
+        return [self.binding.arrays[k] for k in self.binding.compiled.written] + [a for _, a in self.written_members]
+
+    @property
+    def written_members(self) -> list[tuple[str, array]]:
+        """Those of ``members`` that the kernel may write to."""
+        return [(label, a) for label, a in self.members if self.binding.compiled.changes_members(label)]
+
+    def uses(self) -> list[Use]:
+        compiled = self.binding.compiled
+        found = [Use(a, label in compiled.written, self.kernel, label) for label, a in self.binding.arrays.items()]
+        return found + [Use(a, True, self.kernel, label, is_member=True) for label, a in self.written_members]
 
     def run_forward(self) -> None:
         """Run the kernel, keeping what its atomics return if the adjoint reads it."""
         compiled = self.binding.compiled
         self.failed = True  # until it has run
+        if watch.is_wanted:
+            announce_writes(compiled, self.binding.arrays)
         if self.adjoint is not None and self.adjoint.reads_log:
             values = self.binding.values
             self.log = run_logging(compiled.logged_forward(), self.kernel, self.extents, values, self.binding)
@@ -93,6 +134,9 @@ class LaunchRecord(Record):
 
     def backward(self, state: BackwardPass) -> None:
         gradients = own_gradients(self.binding.arrays)
+        request = adjoint_request(self.binding, gradients)
+        if request is not self.request and request.active != self.request.active:
+            state.check_sharing()
         if not gradients:
             return
         if self.failed:
@@ -100,12 +144,11 @@ class LaunchRecord(Record):
                 f"kernel {self.kernel.name} failed when its launch was recorded, so that it has no gradient; "
                 "reset the tape and record again"
             )
-        request = adjoint_request(self.binding, gradients)
-        if not request.active <= self.request.active:
-            self._check_late(request, state)
         if self.scratch:
             request = replace(request, unrepeatable=self.request.unrepeatable, repeated=self.request.repeated)
-        kept = self._retained(gradients, state.retained)
+        if not request.active <= self.request.active:
+            self._check_late(request, state)
+        kept = self._retained(gradients, state.retained) if watch.is_wanted else {}
         if kept:
             request = replace(request, retained=frozenset(kept))
         executable, values = adjoint_call(self.binding, request, gradients, kept)
@@ -121,21 +164,40 @@ class LaunchRecord(Record):
         Raises:
             OverwriteError: it is needed, and was overwritten.
         """
-        adjoint = self.binding.compiled.adjoint(request)
-        needed = (adjoint.needed | adjoint.needed_after) - self.needs.keys()
+        adjoint, kept = self.binding.compiled.adjoint(request), self.adjoint or Adjoint()
         if adjoint.reads_log and self.log is None:
             raise OverwriteError(
                 f"kernel {self.kernel.name}: what its atomics returned was not kept, as no gradient was asked for when "
                 "the launch was recorded; set requires_grad before"
             )
-        for label in sorted(needed):
-            source = self.binding.arrays[label]
-            if any(overlaps(source, written) for written in state.written_since()):
-                raise OverwriteError(
-                    f"kernel {self.kernel.name}, parameter {label}: its contents are needed for a gradient that was "
-                    "asked for only after the launch had been recorded, and they have been overwritten since; "
-                    "set requires_grad before"
-                )
+        later = state.written_since()
+        own = list(self.written)
+        arrays = self.binding.arrays
+        # What the kernel does not write is the same before the launch and after it.
+        same = {label for label in kept.needed | kept.needed_after if not _overlap(arrays[label], own)}
+        for label in sorted(adjoint.needed - kept.needed - (kept.needed_after & same)):
+            self._refuse_late(label, arrays[label], [*own, *later])
+        for label in sorted(adjoint.needed_after - kept.needed_after - (kept.needed & same)):
+            is_saved = label in self.needs  # as it was before the launch
+            self._refuse_late(label, arrays[label], [*own, *later] if is_saved else later)
+        for label, member in self._members_of(adjoint):
+            if label in adjoint.members - kept.members:
+                self._refuse_late(label, member, [*own, *later])
+            elif label in adjoint.members_after - kept.members_after:
+                self._refuse_late(label, member, later)
+
+    def _members_of(self, adjoint: Adjoint) -> list[tuple[str, array]]:
+        """``members``, and those that another adjoint than the one that was wanted finds besides."""
+        known = {label for label, _ in self.members}
+        return [*self.members, *(m for m in arrays_in_elements(self.binding, adjoint) if m[0] not in known)]
+
+    def _refuse_late(self, label: str, source: array, written: Sequence[array]) -> None:
+        if _overlap(source, written):
+            raise OverwriteError(
+                f"kernel {self.kernel.name}, parameter {label}: its contents are needed for a gradient that was "
+                "asked for only after the launch had been recorded, and they have been overwritten since; "
+                "set requires_grad before"
+            )
 
     def _retained(self, gradients: Mapping[str, array], retained: Retained) -> dict[str, array]:
         """Where to keep the gradients that the launch consumes, by label."""
@@ -158,56 +220,5 @@ class LaunchRecord(Record):
         return found
 
 
-@dataclass
-class CopyRecord(Record):
-    """A copy of the elements of one array, or view, to another."""
-
-    dest: array
-    src: array
-
-    def __post_init__(self) -> None:
-        self.arrays = (self.dest, self.src)
-        self.written = (self.dest,)
-
-    def backward(self, state: BackwardPass) -> None:
-        gradient = self.dest.grad
-        if gradient is None:
-            return
-        state.retained.keep(self.dest)
-        target = self.src.grad
-        if target is not None and overlaps(target, gradient):
-            # A copy within one array: what was overwritten loses its gradient before what was read gains any.
-            incoming = clone(gradient, requires_grad=False)
-            gradient.zero_()
-            accumulate(target, incoming)
-            return
-        if target is not None:
-            accumulate(target, gradient)
-        gradient.zero_()
-
-
-@dataclass
-class FillRecord(Record):
-    """A fill with a constant: what was there before has no influence any more."""
-
-    dest: array
-
-    def __post_init__(self) -> None:
-        self.arrays = self.written = (self.dest,)
-
-    def backward(self, state: BackwardPass) -> None:
-        if self.dest.grad is not None:
-            state.retained.keep(self.dest)
-            self.dest.grad.zero_()
-
-
-@dataclass
-class FunctionRecord(Record):
-    """A Python callable that runs in the backward pass only."""
-
-    function: Callable[[], None]
-    arrays: Sequence[array]
-    written: Sequence[array] = ()
-
-    def backward(self, state: BackwardPass) -> None:
-        self.function()
+def _overlap(a: array, others: Sequence[array]) -> bool:
+    return any(overlaps(a, other) for other in others)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Optional
 
-from treadle import config
-from treadle.errors import OverwriteError, TreadleError
-from treadle.runtime.array import array
+from treadle.errors import TreadleError
+from treadle.runtime.array import array, clone
 from treadle.runtime.binding import Binding, bind, launch_extents
 from treadle.runtime.copying import copy
 from treadle.runtime.execution import trim
-from treadle.runtime.launch import adjoint_request, overlaps, own_gradients
+from treadle.runtime.launch import adjoint_request, own_gradients
 from treadle.runtime.recording import Recorder, activate, active
+from treadle.tape.keeper import Keeper
 from treadle.tape.picture import PictureOptions, to_dot
-from treadle.tape.records import BackwardPass, CopyRecord, FillRecord, FunctionRecord, LaunchRecord, Record
-from treadle.tape.sharing import Sharing
-from treadle.tape.verification import Verifier
-from treadle.tape.versions import Need, Snapshot, Versions, merged_extents, save
+from treadle.tape.records import BackwardPass, LaunchRecord, Record
+from treadle.tape.retained import Retained
+from treadle.tape.shown import is_on_show
+from treadle.tape.steps import CopyRecord, FillRecord, FunctionRecord, StepRecord, WriteRecord
 
 OVERWRITES = ("save", "error", "ignore")
 
@@ -56,9 +56,7 @@ class Tape:
         self.overwrites = overwrites
         self.loss: Optional[array] = None
         self._records: list[Record] = []
-        self._versions = Versions()
-        self._verifier = Verifier()
-        self._sharing = Sharing()
+        self._keeper = Keeper(overwrites)
         self.scopes: list[TapeScope] = []
         self._open_scopes: list[TapeScope] = []
         self._recorder = _TapeRecorder(self)
@@ -95,7 +93,7 @@ class Tape:
 
         ``arrays`` are those it touches, so that ``zero`` finds their gradients.
         """
-        self._records.append(FunctionRecord(backward, list(arrays)))
+        self._record_step(FunctionRecord(backward, list(arrays)))
 
     def record_scope_begin(self, name: str, metadata: Optional[dict[str, Any]] = None) -> None:
         """Group what is recorded from now on under a name, for pictures. Scopes can hold scopes."""
@@ -124,95 +122,18 @@ class Tape:
         metadata: Optional[dict[str, Any]] = None,
     ) -> LaunchRecord:
         """Enter a launch that is about to run."""
-        compiled, arrays = binding.compiled, binding.arrays
         # A tape holds many records: numbers in a tuple are no work for the garbage collector, in a list they are.
         binding.values = tuple(binding.values)
-        request = adjoint_request(binding, own_gradients(arrays))
+        request = adjoint_request(binding, own_gradients(binding.arrays))
         record = LaunchRecord(binding, extents, inputs, outputs, request, None, {}, metadata=metadata)
-        if request.active:
-            known = self._sharing.known
-            for label, argument in arrays.items():  # in the order of the parameters, for messages
-                if label not in request.active:
-                    continue
-                written = label in compiled.written
-                if known.get(id(argument), -1) < written:
-                    self._sharing.enter(argument, written, compiled.kernel.name, label)
-            self._prepare_adjoint(record)
+        self._keeper.launch(record)
         self._records.append(record)
-        if config.verify_autograd_array_access:
-            self._verifier.launch(record)
-        if self.overwrites != "ignore":
-            for label in compiled.written:
-                needs = self._versions.overwritten(arrays[label])
-                if needs:
-                    self._keep(needs, compiled.kernel, label)
-        if record.adjoint is not None and record.adjoint.needed_after:
-            # What the launch leaves there must be kept from now on; nothing overwrites it before it has run.
-            self._enter_needs(record, record.adjoint.needed_after)
         return record
 
-    def _prepare_adjoint(self, record: LaunchRecord) -> None:
-        """Find out what the adjoint of a launch will need, and enter it."""
-        compiled = record.binding.compiled
-        record.adjoint = compiled.adjoint(record.request)
-        if compiled.hazards and self.overwrites != "ignore":
-            hazards = self._hazards(record.binding)
-            if hazards & record.adjoint.needed:
-                self._prepare_scratch(record, hazards)
-        needed = record.adjoint.needed
-        self._enter_needs(record, needed - record.request.unrepeatable if record.scratch else needed)
-
-    def _enter_needs(self, record: LaunchRecord, labels: frozenset[str]) -> None:
-        """Note that the adjoint of a launch needs the present contents of some of its arrays."""
-        compiled = record.binding.compiled
-        for label in labels:
-            need = Need(record.binding.arrays[label], compiled.kernel, label)
-            record.needs[label] = need
-            self._versions.need(need)
-
-    @staticmethod
-    def _hazards(binding: Binding) -> set[str]:
-        """Arrays that the kernel may read after it has written to the same memory."""
-        arrays = binding.arrays
-        return {read for read, written in binding.compiled.hazards if overlaps(arrays[read], arrays[written])}
-
-    def _prepare_scratch(self, record: LaunchRecord, hazards: set[str]) -> None:
-        """Keep what is in memory now that the kernel will write to and then read."""
-        compiled, arrays = record.binding.compiled, record.binding.arrays
-        assert record.adjoint is not None
-        hazardous = hazards & record.adjoint.needed
-        if self.overwrites == "error":
-            raise OverwriteError(
-                f"kernel {compiled.kernel.name} reads {', '.join(sorted(hazardous))} after writing to the same memory, "
-                "and the gradient needs what it read"
-            )
-        more = hazardous
-        while more:  # what is stored again may have been made from what the kernel read after writing to other memory
-            hazardous = hazardous | more
-            repeated = {w for w in compiled.written if any(overlaps(arrays[w], arrays[r]) for r in hazardous)}
-            record.request = replace(
-                record.request, unrepeatable=frozenset(hazardous), repeated=frozenset(repeated)
-            )
-            record.adjoint = compiled.adjoint(record.request)
-            more = (hazards & record.adjoint.needed) - hazardous
-        touched = [arrays[label] for label in hazardous | repeated]
-        record.scratch = [Snapshot.of(start, end) for start, end in merged_extents(touched)]
-
-    def _before_write(self, target: array, writer: str) -> None:
-        """Save what the backward pass still needs of the memory of ``target``."""
-        if config.verify_autograd_array_access:
-            self._verifier.write(target, writer)
-        if self.overwrites != "ignore":
-            self._keep(self._versions.overwritten(target), None, writer)
-
-    def _keep(self, needs: list[Need], kernel: Any, label: str) -> None:
-        """Save what these needs need; a kernel, or the step that ``label`` describes, is about to overwrite it."""
-        if needs and self.overwrites == "error":
-            writer = label if kernel is None else f"kernel {kernel.name}, parameter {label}"
-            raise OverwriteError(
-                f"{writer} overwrites memory that the gradient needs: it was read by {needs[0].reader}"
-            )
-        save(needs)
+    def _record_step(self, record: StepRecord) -> None:
+        """Enter a step that is about to be done."""
+        self._keeper.step(record)
+        self._records.append(record)
 
     def visualize(
         self,
@@ -282,45 +203,23 @@ class Tape:
         """
         if grads is not None and not isinstance(grads, Mapping):
             raise TreadleError(f"backward: grads maps arrays to gradients; it cannot be of type {type(grads).__name__}")
-        state = BackwardPass(self._records)
         before = activate(None)
         try:
-            if loss is not None:
-                self._seed_loss(loss)
-            for target, gradient in (grads or {}).items():
-                self._seed(target, gradient)
-            for state.position in range(len(self._records) - 1, -1, -1):
-                self._records[state.position].backward(state)
-            state.retained.restore()
+            seed = None if loss is None else _gradient_of_loss(loss)
+            self.loss = self.loss if loss is None else loss
+            given = {target: _incoming(target, gradient) for target, gradient in (grads or {}).items()}
+            with Retained(lambda: self.gradients.values()) as retained:
+                if seed is not None:
+                    seed.fill_(1)
+                for target, gradient in given.items():
+                    if target.grad is not gradient:
+                        copy(target.grad, gradient)
+                state = BackwardPass(self._records, self.overwrites == "ignore", retained)
+                for state.position in range(len(self._records) - 1, -1, -1):
+                    self._records[state.position].backward(state)
         finally:
             activate(before)
             trim()
-
-    def _seed_loss(self, loss: array) -> None:
-        if not isinstance(loss, array):
-            raise TreadleError(f"backward: the loss must be an array of one element, not {type(loss).__name__}")
-        if loss.size != 1:
-            raise TreadleError(f"backward: the loss must have one element, not shape {loss.shape}; pass grads= instead")
-        if loss.grad is None:
-            raise TreadleError("backward: the loss has no gradient; make it with requires_grad=True")
-        self.loss = loss
-        loss.grad.fill_(1)
-
-    def _seed(self, target: array, gradient: Any) -> None:
-        if not isinstance(target, array):
-            raise TreadleError(f"backward: grads maps arrays to gradients; {type(target).__name__} is no array")
-        if gradient is None:
-            raise TreadleError("backward: grads maps an array to None, which is no gradient")
-        if not isinstance(gradient, array):
-            gradient = array(gradient, dtype=target.dtype, copy=False)
-        if target.grad is None:
-            target.requires_grad = True
-        if gradient.shape != target.shape:
-            raise TreadleError(
-                f"backward: the gradient of an array of shape {target.shape} cannot have shape {gradient.shape}"
-            )
-        if target.grad is not gradient:
-            copy(target.grad, gradient)
 
     # Gradients.
 
@@ -353,10 +252,36 @@ class Tape:
         self._records.clear()
         self.scopes.clear()
         self._open_scopes.clear()
-        self._versions = Versions()
-        self._verifier = Verifier()
-        self._sharing = Sharing()
+        self._keeper = Keeper(self.overwrites)
         self.loss = None
+
+
+def _gradient_of_loss(loss: Any) -> array:
+    if not isinstance(loss, array):
+        raise TreadleError(f"backward: the loss must be an array of one element, not {type(loss).__name__}")
+    if loss.size != 1:
+        raise TreadleError(f"backward: the loss must have one element, not shape {loss.shape}; pass grads= instead")
+    if loss.grad is None:
+        raise TreadleError("backward: the loss has no gradient; make it with requires_grad=True")
+    return loss.grad
+
+
+def _incoming(target: Any, gradient: Any) -> array:
+    """What comes in for an array, in ``grads`` of ``Tape.backward``; the array has a gradient from now on."""
+    if not isinstance(target, array):
+        raise TreadleError(f"backward: grads maps arrays to gradients; {type(target).__name__} is no array")
+    if gradient is None:
+        raise TreadleError("backward: grads maps an array to None, which is no gradient")
+    if not isinstance(gradient, array):
+        gradient = array(gradient, dtype=target.dtype, copy=False)
+    if target.grad is None:
+        target.requires_grad = True
+    if gradient.shape != target.shape:
+        raise TreadleError(
+            f"backward: the gradient of an array of shape {target.shape} cannot have shape {gradient.shape}"
+        )
+    # What a retained gradient shows is taken out before it could be copied.
+    return clone(gradient, requires_grad=False) if is_on_show(gradient) else gradient
 
 
 class _TapeRecorder(Recorder):
@@ -371,15 +296,13 @@ class _TapeRecorder(Recorder):
         return self._tape._record_binding(binding, extents, inputs, outputs)
 
     def record_copy(self, dest: array, src: array) -> None:
-        for a in (src, dest):
-            if a.grad is not None:
-                self._tape._sharing.enter(a, a is dest)
-        self._tape._before_write(dest, "a copy")
-        self._tape._records.append(CopyRecord(dest, src))
+        self._tape._record_step(CopyRecord(dest, src))
 
     def record_fill(self, dest: array) -> None:
-        self._tape._before_write(dest, "a fill")
-        self._tape._records.append(FillRecord(dest))
+        self._tape._record_step(FillRecord(dest))
+
+    def record_write(self, dest: array, step: str) -> None:
+        self._tape._record_step(WriteRecord(dest, step, is_marked=False))
 
     def scope_begin(self, name: str) -> None:
         self._tape.record_scope_begin(name)
@@ -388,14 +311,10 @@ class _TapeRecorder(Recorder):
         self._tape.record_scope_end()
 
     def mark_read(self, array: array) -> None:
-        if config.verify_autograd_array_access:
-            self._tape._verifier.read(array, "a step marked by mark_read")
-        if self._tape.overwrites == "error":
-            self._tape._versions.need(Need(array, None, "a step marked by mark_read"))
+        self._tape._keeper.read(array, "a step marked by mark_read")
 
     def mark_write(self, array: array) -> None:
-        self._tape._before_write(array, "a step marked by mark_write")
+        self._tape._record_step(WriteRecord(array, "a step marked by mark_write", is_marked=True))
 
     def mark_init(self, array: array) -> None:
-        self._tape._versions.overwritten(array)
-        self._tape._verifier.forget(array)
+        self._tape._keeper.forget(array)

@@ -14,7 +14,7 @@ from treadle.ir.core import Location
 from treadle.runtime.array import array
 from treadle.runtime.compiler import CompiledKernel
 from treadle.tape.records import LaunchRecord
-from treadle.tape.versions import Need, Versions
+from treadle.tape.versions import Need, Versions, user_of
 
 
 class OverwriteWarning(UserWarning):
@@ -32,8 +32,8 @@ class _Access:
         return f"{self.who} ({self.place})" if self.place else self.who
 
 
-def _access(compiled: CompiledKernel, label: str, written: bool) -> _Access:
-    return _Access(f"kernel {compiled.kernel.name}, parameter {label}", compiled.place(label, written))
+def _access(compiled: CompiledKernel, label: str, written: bool, is_member: bool = False) -> _Access:
+    return _Access(user_of(compiled.kernel, label, is_member), compiled.place(label, written))
 
 
 def _user_level() -> int:
@@ -58,14 +58,24 @@ class Verifier:
         compiled, arrays = record.binding.compiled, record.binding.arrays
         for label in sorted(compiled.written):
             self.write(arrays[label], str(_access(compiled, label, written=True)))
+        for label, member in record.written_members:
+            self.write(member, str(_access(compiled, label, written=True, is_member=True)))
         for label, access in compiled.access.items():
-            if access.read and arrays[label].requires_grad:
-                need = Need(arrays[label], compiled.kernel, label)
-                self._readers[id(need)] = _access(compiled, label, written=False)
-                self._reads.need(need)
+            if access.read:
+                self._note(compiled, label, arrays[label])
+        for label, member in record.members:
+            if label in compiled.members and compiled.members[label].read:
+                self._note(compiled, label, member, is_member=True)
         # What the kernel itself overwrites although its gradient needs it.
         for label in sorted(compiled.written & record.needs.keys()):
             self.write(arrays[label], str(_access(compiled, label, written=True)))
+
+    def _note(self, compiled: CompiledKernel, label: str, source: array, is_member: bool = False) -> None:
+        """A kernel reads an array; what has no gradient does not matter."""
+        if source.requires_grad:
+            need = Need(source, compiled.kernel, label)
+            self._readers[id(need)] = _access(compiled, label, False, is_member)
+            self._reads.need(need)
 
     def write(self, target: array, writer: str) -> None:
         """Memory is about to be written: report who has read it."""

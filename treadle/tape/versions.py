@@ -62,18 +62,27 @@ class Snapshot:
 class Need:
     """An array whose contents a record needs; ``saved`` is set once they are overwritten.
 
-    ``kernel`` and ``label`` say who needs them; without a kernel, ``label`` is a description.
+    ``kernel`` and ``label`` say who needs them; without a kernel, ``label`` is a description. ``is_member``: the array
+    is a member of a struct in the array with this label, so that no copy can take its place.
     """
 
     array: array
     kernel: Any
     label: str
+    is_member: bool = False
     saved: Optional[Snapshot] = None
 
     @property
     def reader(self) -> str:
         """Who needs the contents, for messages."""
-        return self.label if self.kernel is None else f"kernel {self.kernel.name}, parameter {self.label}"
+        return user_of(self.kernel, self.label, self.is_member)
+
+
+def user_of(kernel: Any, label: str, is_member: bool = False) -> str:
+    """What to call a parameter of a kernel, or arrays in its elements, in messages; without a kernel, a description."""
+    if kernel is None:
+        return label
+    return f"kernel {kernel.name}, parameter {label}{' (an array in its elements)' if is_member else ''}"
 
 
 @dataclass(slots=True)
@@ -119,6 +128,12 @@ class Versions:
                 found += hit
                 region.needs = [need for need in region.needs if not overlaps(need.array, target)]
         return found
+
+    def withdraw(self, needs: Iterable[Need]) -> None:
+        """Forget needs that may have been entered."""
+        for need in needs:
+            for region in self._regions[slice(*self._overlapping(*need.array.extent))]:
+                region.needs = [known for known in region.needs if known is not need]
 
     def _overlapping(self, start: int, end: int) -> tuple[int, int]:
         """The range of positions of the regions that overlap an interval."""
