@@ -56,7 +56,7 @@ def adjoint_kernel(
     companions, keepers = carried_over(companions, mapping), carried_over(keepers, mapping)
     adjoint = Function(f"{function.name}_adjoint", Block(), True, list(paired.labels))
     transform = Transform(paired, Builder(adjoint.body), companions, logs=logs, keepers=keepers)
-    scope = _enter(paired, adjoint)
+    scope = _enter(paired, adjoint, transform.builder)
     transform.sweep(scope, paired.body)
     transform.reverse(scope, paired.body, {})
     return adjoint
@@ -75,7 +75,7 @@ def adjoint_function(function: Function, numbers: Optional[Iterator[int]] = None
     paired, companions, _ = with_companions(numbered, labels if with_arrays else ())
     adjoint = Function(f"{function.name}_adjoint")
     transform = Transform(paired, Builder(adjoint.body), companions, numbers)
-    scope = _enter(paired, adjoint)
+    scope = _enter(paired, adjoint, transform.builder)
     seeds: dict[Value, Value] = {}
     incoming = [(r, adjoint.body.add_parameter(r.type)) for r in paired.results if differentiable(r.type)]
     transform.sweep(scope, paired.body)
@@ -104,8 +104,8 @@ def check_available(adjoint: Function) -> None:
             raise DerivativeError(op.attributes["reason"], op.location)
 
 
-def _enter(function: Function, adjoint: Function) -> Scope:
-    scope = Scope()
+def _enter(function: Function, adjoint: Function, builder: Builder) -> Scope:
+    scope = Scope(builder)
     for parameter in function.parameters:
         scope.define(parameter, adjoint.body.add_parameter(parameter.type, parameter.name))
     return scope

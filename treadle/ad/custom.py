@@ -63,10 +63,11 @@ def without_effects(transform: Transform, function: Function) -> Function:
     """``function`` as the primal sweep repeats it: what it stored is there already."""
     function = inline(function, keep_custom=False)
     copy = Function(function.name, Block([p.type for p in function.parameters]), False, list(function.labels))
-    scope = Scope()
+    builder = Builder(copy.body)
+    scope = Scope(builder)
     for old, new in zip(function.parameters, copy.parameters):
         scope.define(old, new)
-    inner = transform.for_function(function, Builder(copy.body))
+    inner = transform.for_function(function, builder)
     copy.body.yields = inner.replay(scope, function.body)
     return copy
 

@@ -139,7 +139,7 @@ def _reverse_iteration(
 
     builder = transform.builder
     body = op.blocks[-1]
-    inner = Scope(scope)
+    inner = Scope(builder, scope)
     carried = body.parameters
     if op.name == "for":
         inner.define(body.parameters[0], k)

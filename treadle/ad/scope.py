@@ -4,7 +4,8 @@ A scope is one primal sweep: of the whole function, or of a loop body that is ru
 iteration. It knows what each value of the original function became. A value that was made inside
 a branch is not visible outside it; when the reverse sweep asks for such a value, the ``if`` gets
 an extra result that carries it out. Asking is what makes the result: nothing is carried out that
-no rule needs.
+no rule needs. A comparison of visible values is made again instead: in long chains of branches the
+conditions would be most of what is carried out.
 """
 
 from __future__ import annotations
@@ -39,16 +40,23 @@ class Branch:
         return result
 
 
+# What gives the same bits again, whatever LLVM does to it; a sum could be contracted differently.
+_COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
+
+
 class Scope:
-    """One primal sweep; ``parent`` is the scope around the loop whose body this one runs again.
+    """One primal sweep; ``builder`` stands where values are asked for.
+
+    ``parent`` is the scope around the loop whose body this one runs again.
 
     Keys are values of the original function, and whatever else the transform wants to find
     again in the reverse sweep, such as the frame of a loop.
     """
 
-    __slots__ = ("parent", "values", "homes", "groups", "branch")
+    __slots__ = ("builder", "parent", "values", "homes", "groups", "branch")
 
-    def __init__(self, parent: Optional[Scope] = None) -> None:
+    def __init__(self, builder: Builder, parent: Optional[Scope] = None) -> None:
+        self.builder = builder
         self.parent = parent
         self.values: dict[Hashable, Value] = {}
         self.homes: dict[Hashable, Branch] = {}
@@ -80,12 +88,36 @@ class Scope:
             value = scope.values.get(key)
             if value is not None:
                 home = scope.homes.get(key)
+                comparison = None if home is None else scope._comparison(key)
+                if comparison is not None:
+                    return scope._compared_again(comparison)
                 while home is not None:
                     value = home.escape(value)
                     home = home.parent
                 return value
             scope = scope.parent
         raise AssertionError(f"unknown value {key}")
+
+    def _comparison(self, key: Hashable) -> Optional[Op]:
+        """The op, if a value is a comparison of constants and of what is visible outside of branches."""
+        op = key.owner if isinstance(key, Value) else None
+        if not isinstance(op, Op) or op.name not in _COMPARISONS:
+            return None
+        is_visible = all(v.constant is not None or self._home(v) is None for v in op.operands)
+        return op if is_visible else None
+
+    def _home(self, key: Hashable) -> Optional[Branch]:
+        scope: Optional[Scope] = self
+        while scope is not None and key not in scope.values:
+            scope = scope.parent
+        return None if scope is None else scope.homes.get(key)
+
+    def _compared_again(self, op: Op) -> Value:
+        operands = [
+            self.recall(v) if v.constant is None else self.builder.constant(v.type, v.constant)  # type: ignore[arg-type]
+            for v in op.operands
+        ]
+        return self.builder.emit(op.name, *operands, **op.attributes)
 
 
 class SweepCloner(Cloner):
