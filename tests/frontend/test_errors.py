@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 from typing import Any
 
 import numpy as np
@@ -505,6 +506,14 @@ def test_a_source_that_cannot_be_read() -> None:
     exec("@wp.kernel\ndef k(n: int):\n    pass\n", names)
     with pytest.raises(SourceError, match="a notebook or IPython"):
         build(names["k"])
+    # From Python 3.13 on, there can be lines of another text that was given to exec(), or to python -c.
+    linecache.cache["<string>"] = (3, None, ["a = 1\n", "b = 2\n", "c = 3\n"], "<string>")
+    try:
+        exec("@wp.kernel\ndef k2(n: int):\n    pass\n", names)
+        with pytest.raises(SourceError, match="a notebook or IPython"):
+            build(names["k2"])
+    finally:
+        del linecache.cache["<string>"]
     with pytest.raises(SourceError, match="a lambda cannot be compiled"):
         frontend.build_function(wp.func(lambda x: x), [wp.float32])
 

@@ -102,11 +102,7 @@ def _read(python: python_types.FunctionType, lines: list[str]) -> Source:
     lines = lines or lines_of(python)
     first = code.co_firstlineno
     if not lines or first > len(lines):
-        raise SourceError(
-            f"the source of {python.__name__} cannot be read; kernels and functions must be defined in a file, "
-            f"a notebook or IPython, not typed at a plain prompt or made by exec()",
-            place,
-        )
+        raise _unreadable(python, place)
     for end in _possible_ends(lines, code):
         block = lines[first - 1 : end]
         tree = _parse(block, first)
@@ -117,7 +113,17 @@ def _read(python: python_types.FunctionType, lines: list[str]) -> Source:
             if not _may_be(python, lines):
                 break
             return Source(code, first, block, tree)
+    if code.co_filename == "<string>":  # what exec() makes; Python may have lines of another such text
+        raise _unreadable(python, place)
     raise SourceError(f"the source of {python.__name__} has changed since it was imported", place)
+
+
+def _unreadable(python: python_types.FunctionType, place: str) -> SourceError:
+    return SourceError(
+        f"the source of {python.__name__} cannot be read; kernels and functions must be defined in a file, "
+        f"a notebook or IPython, not typed at a plain prompt or made by exec()",
+        place,
+    )
 
 
 def _may_be(python: python_types.FunctionType, lines: list[str]) -> bool:
