@@ -66,17 +66,14 @@ callables = Callables(compiled())
 
 
 class Compiled:
-    """A kernel in machine code; with ``exact``, no product and sum are contracted to one operation."""
+    """A kernel in machine code."""
 
-    def __init__(
-        self, function: Function, launch_ndim: int = 1, options: Options = Options(), exact: bool = False
-    ) -> None:
+    def __init__(self, function: Function, launch_ndim: int = 1, options: Options = Options()) -> None:
         verify(function)
         self.layout = ArgumentLayout.of([v.type for v in function.parameters])
         symbol = f"kernel_{next(_numbers)}"
         self.emitted: Emitted = emit_kernel(function, symbol, launch_ndim, cpu.target(), options)
-        text = self.emitted.text.replace(" contract ", " ") if exact else self.emitted.text
-        self.linked = jit.link(cpu.compile_text(text, verify=True), symbol)
+        self.linked = jit.link(cpu.compile_text(self.emitted.text, verify=True), symbol)
 
     def __call__(
         self, extents: int | Sequence[int], *arguments: Any, begin: int = 0, end: int | None = None,

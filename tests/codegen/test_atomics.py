@@ -134,9 +134,28 @@ def test_what_cannot_be_done_is_refused(kind):
         emit_kernel(k.function, "k", 1, cpu.target())
 
 
-def test_only_kernels_that_run_alone_go_without_atomics():
-    k = Kernel(array_of(float32))
-    (x,) = k.parameters
-    k.emit("atomic", x, k.thread(0, 1), k.constant(float32, 1), kind="add", offset=0)
-    assert "atomicrmw fadd" in emit_kernel(k.function, "k", 1, cpu.target()).text
-    assert "atomicrmw" not in emit_kernel(k.function, "k", 1, cpu.target(), Options(is_alone=True)).text
+@pytest.mark.parametrize("scalar", NUMBERS, ids=repr)
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_kernels_that_run_alone_do_without_atomics(kind, scalar):
+    """All threads update one element, each with a number of its own: the results are those of plain Python."""
+    if scalar.is_float and kind in ("and", "or", "xor"):
+        pytest.skip("not defined")
+    k = Kernel(*[array_of(scalar)] * 3)
+    target, values, old = k.parameters
+    i = k.thread()
+    k.store(old, i, k.emit("atomic", target, k.index(0), k.load(values, i, type=scalar), kind=kind, offset=0))
+    alone = k.compile(1, Options(is_alone=True))
+    assert "atomicrmw" not in alone.emitted.text and "cmpxchg" not in alone.emitted.text
+    count = 13
+    results = []
+    for kernel in (alone, Compiled(k.function)):
+        numbers = [(7 * n + 3) % 11 for n in range(count)]
+        arrays = [np.array(part, np.float32) for part in ([5], numbers, [0] * count)]
+        if scalar is bfloat16:
+            arrays = [bfloat16_array(a) for a in arrays]
+        else:
+            arrays = [a.astype(scalar.numpy) for a in arrays]
+        kernel(count, *arrays)
+        results.append(arrays)
+    for got, expected in zip(*results):
+        np.testing.assert_array_equal(got, expected)

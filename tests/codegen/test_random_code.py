@@ -54,7 +54,7 @@ def random_kernel(rng: random.Random, maker_class, size: int) -> Function:
 def test_machine_code_does_what_the_interpreter_does(maker_class, seed):
     rng = random.Random(seed)
     function = random_kernel(rng, maker_class, size=rng.randrange(10, 60))
-    kernel = Compiled(function, exact=True)
+    kernel = Compiled(function)
     for _ in range(4):
         arguments = [*random_arguments(rng), np.arange(LARGE.count, dtype=np.float32) / 8]
         outputs = [[np.zeros(1, t.numpy) for t in TYPES] + [np.zeros((KEPT, LARGE.count), np.float32)] for _ in "12"]

@@ -415,3 +415,25 @@ def test_the_gradient_of_a_power() -> None:
     backward(slopes_of_power, [x, o], o)
     np.testing.assert_allclose(o.numpy(), [3.0, 12.0])
     np.testing.assert_allclose(x.grad.numpy(), [6.0, 12.0])
+
+
+@wp.func_native("a[i] = x * x;")
+def stores_in_native(a: wp.array(dtype=float), x: float, i: int): ...
+
+
+@wp.func
+def reads_what_native_stored(x: float, a: wp.array(dtype=float), i: int):
+    stores_in_native(a, x, i)
+    return a[i] * x
+
+
+@wp.kernel
+def gradient_of_native_store(x: wp.array(dtype=float), a: wp.array(dtype=float), o: wp.array(dtype=float)):
+    i = wp.tid()
+    o[i] = wp.grad(reads_what_native_stored)(x[i], a, i)
+
+
+def test_the_gradient_of_a_function_that_reads_what_cpp_may_have_written_is_refused() -> None:
+    x, a, o = floats(1.0, 2.0), floats(0.0, 0.0), floats(0.0, 0.0)
+    with pytest.raises(wp.DerivativeError, match="writes to an array and may read there what it wrote"):
+        wp.launch(gradient_of_native_store, dim=2, inputs=[x, a, o])

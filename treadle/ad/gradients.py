@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Optional
 
 from treadle.ad.adjoint import adjoint_function
 from treadle.ad.errors import DerivativeError
@@ -77,13 +77,17 @@ class _Expansion:
 def _check_memory(function: Function) -> None:
     """Refuse a function that may read what it has written to an array, which counts as constant.
 
+    C++ that gets an array may read and write it; what one piece of C++ does by itself is for its own derivative.
+
     Raises:
         DerivativeError: it writes and reads scalars of the same type.
     """
     accesses = list(_accesses(function))
+    natives = [op for op, scalar in accesses if scalar is None]
     written = {scalar for op, scalar in accesses if op.name != "load"}
     for op, scalar in accesses:
-        if op.name == "load" and scalar in written:
+        is_read_by_other = natives and any(native is not op for native in natives)
+        if is_read_by_other or (op.name == "load" and scalar in written):
             raise DerivativeError(
                 f"the gradient of function {function.name} is asked for within a kernel; it writes to an array and may "
                 "read there what it wrote, and a derivative through memory is not supported here",
@@ -91,8 +95,11 @@ def _check_memory(function: Function) -> None:
             )
 
 
-def _accesses(function: Function) -> Iterator[tuple[Op, ScalarMeta]]:
-    """The ops that read and write arrays, those of called functions included, each with the type of scalars there."""
+def _accesses(function: Function) -> Iterator[tuple[Op, Optional[ScalarMeta]]]:
+    """The ops that read and write arrays, those of called functions included, each with the type of scalars there.
+
+    None stands for any type: C++ can do what it likes.
+    """
     for op in function.body.walk():
         if op.name == "call":
             yield from _accesses(op.attributes["callee"])
@@ -100,6 +107,8 @@ def _accesses(function: Function) -> Iterator[tuple[Op, ScalarMeta]]:
             type_ = op.result.type if op.name == "load" else op.operands[-1].type
             if not isinstance(type_, ArrayRef):
                 yield op, scalar_of(type_)
+        elif op.name == "native" and any(isinstance(v.type, ArrayRef) for v in op.operands):
+            yield op, None
 
 
 def _calling(function: Function) -> Function:

@@ -1,6 +1,6 @@
 """The op ``atomic``: one instruction where the target has it, else a loop of compare-and-exchange.
 
-In a kernel that runs alone, sums are plain loads and stores, several times as fast.
+In a kernel that runs alone, they are plain loads and stores, several times as fast.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treadle.types.storage import Aggregate
 if TYPE_CHECKING:
     from treadle.codegen.emitter import FunctionEmitter
 
-_PLAIN = ("add", "sub")
+_PLAIN = ("add", "sub", "min", "max", "and", "or", "xor", "exch")
 _FLOAT = {"add": "fadd", "sub": "fsub"}
 _SIGNED = {k: k for k in ("add", "sub", "min", "max", "and", "or", "xor")} | {"exch": "xchg"}
 _UNSIGNED = _SIGNED | {"min": "umin", "max": "umax"}
@@ -36,7 +36,7 @@ def _emit_atomic(e: FunctionEmitter, op: Op) -> None:
     if reduction is not None:
         reductions.add(e, reduction, kind, address, texts[0])
         return
-    update = partial(_plain if e.is_alone and kind in _PLAIN else _scalar, e, kind)
+    update = partial(_plain if e.is_alone and kind in _PLAIN and type_ is not scalars.bool_ else _scalar, e, kind)
     if not isinstance(type_, Aggregate):
         e.values[op.result] = update(type_, address, texts)  # type: ignore[arg-type]
         return
@@ -68,7 +68,7 @@ def _components(
 def _plain(e: FunctionEmitter, kind: str, scalar: ScalarMeta, address: str, operands: Sequence[str]) -> str:
     """Load, compute, store. Without the mark of parallel accesses: several threads may add to one element."""
     old = e.load_scalar(scalar, address)
-    new = e.lower(Op(kind), [scalar, scalar], [old, *operands])
+    new = operands[0] if kind == "exch" else e.lower(Op(kind), [scalar, scalar], [old, *operands])
     e.store_scalar(scalar, new, address)
     return old
 

@@ -34,6 +34,7 @@ from treadle.ir.core import Function
 from treadle.ir.definitions import IRError
 from treadle.ir.depth import deep
 from treadle.ir.structure import STACK
+from treadle.passes.decisive import decisive
 from treadle.types.storage import Aggregate, ArrayRef
 
 HANDLERS: dict[str, Handler] = {
@@ -97,6 +98,7 @@ def emit_kernel(
     e = FunctionEmitter(module, options, HANDLERS, buffers)
     e.parallel = f", !llvm.access.group {_GROUP}"
     e.start("arguments")
+    e.decisive = decisive(function)
     _bind_parameters(e, function)
     e.reductions = reductions.begin(e, function)
     if needs.failure:

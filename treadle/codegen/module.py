@@ -45,6 +45,22 @@ class Module:
             self.declarations[symbol] = text
             self.kept.append(symbol)
 
+    def scalar_math(self, function: MathFunction, type_: str, arguments: int) -> str:
+        """The symbol of a function that calls a mathematical function, and that LLVM neither looks into nor vectorises.
+
+        So it gives the same bits wherever it is called. The function must have been declared.
+        """
+        if not function.variants:
+            return function.symbol
+        symbol = f"scalar.{function.symbol}"
+        names = [f"%x{k}" for k in range(arguments)]
+        parameters = ", ".join(f"{type_} {name}" for name in names)
+        self.definitions[symbol] = (
+            f"define internal {type_} @{symbol}({parameters}) noinline {MathFunction.attributes} {{\n"
+            f"%result = call {type_} @{function.symbol}({parameters}) nobuiltin\nret {type_} %result\n}}"
+        )
+        return symbol
+
     def add_text(self, text: bytes) -> str:
         """A constant with these bytes; returns its symbol."""
         symbol = f"@text.{len(self.definitions)}"

@@ -61,18 +61,21 @@ def _scalar(ctx: Context, type_: Any, positional: list[Value], keywords: dict[st
 
 
 def _struct(ctx: Context, type_: Any, positional: list[Value], keywords: dict[str, Value], node: Any) -> Value:
-    """``S()`` or ``S(x=1.0)``: the members not given are zero."""
-    if positional:
-        raise ctx.error(
-            node, f"{type_!r} is made with keywords: {type_!r}({', '.join(type_.fields)})", TypeMismatchError
-        )
+    """``S()``, ``S(1.0)`` or ``S(x=1.0)``: the members not given are zero."""
+    if len(positional) > len(type_.fields):
+        count = f"{len(type_.fields)} members ({', '.join(type_.fields)})"
+        raise ctx.error(node, f"{type_!r} has {count}, not {len(positional)}", TypeMismatchError)
+    by_position = dict(zip(type_.fields, positional))
     for name in keywords:
+        if name in by_position:
+            raise ctx.error(node, f"{type_!r} gets two values for its member {name!r}", TypeMismatchError)
         if name not in type_.fields:
             hint = did_you_mean(name, type_.fields)
             raise ctx.error(node, f"the struct {type_!r} has no member {name!r}{hint}", TypeMismatchError)
+    given = {**by_position, **keywords}
     made: list[IRValue] = []
     for name, member in type_.fields.items():
-        value = keywords.get(name)
+        value = given.get(name)
         part = zero(ctx, member) if value is None else coerce(ctx, value, member, node, f"the member {name!r}")
         made.extend(part.leaves)
     return Typed(type_, tuple(made))

@@ -17,7 +17,7 @@ class Emitter(Protocol):
     """What a lowering may ask of the code generator."""
 
     fast: str
-    """Flags of floating-point instructions, such as ``"contract "``; empty or with a space at the end."""
+    """Flags of floating-point instructions, such as ``"fast "``; empty or with a space at the end."""
 
     def type(self, scalar: ScalarMeta) -> str:
         """The LLVM type of a scalar in a register (``bool`` is i1)."""

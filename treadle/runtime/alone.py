@@ -1,6 +1,7 @@
-"""Lets one adjoint run at a time, in whatever Python thread: adjoints add to gradients without atomic instructions.
+"""Lets kernels with atomics run one at a time, in whatever Python thread: they go without atomic instructions.
 
-Gradients of different threads' tapes may be one array, such as the weights of a model.
+These are several times as slow as plain ones, and keep LLVM from using vectors. A launch runs in one thread, so only
+another launch could come between: two threads that add to one counter, or tapes of two threads with one gradient.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-_lock = threading.Lock()
+# Re-entrant: what a kernel prints runs Python, which may run a finaliser that launches.
+_lock = threading.RLock()
 
 
 def one_at_a_time(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,7 +28,7 @@ def one_at_a_time(run: Callable[..., Any]) -> Callable[..., Any]:
 def _renew() -> None:
     """A forked process has none of the threads that may have held the lock."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -281,8 +281,7 @@ class CompiledKernel:
                     "members_after": sorted(adjoint.members_after),
                     "reads_log": adjoint.reads_log,
                 }
-                key = self._key(request.describe())
-                adjoint.executable = _alone(self._generate(function, key, metadata, is_alone=True))
+                adjoint.executable = self._generate(function, self._key(request.describe()), metadata)
                 adjoint.function = None
         return adjoint.executable
 
@@ -301,7 +300,7 @@ class CompiledKernel:
                 frozenset(stored["members"]),
                 frozenset(stored["members_after"]),
                 stored["reads_log"],
-                executable=_alone(self._link(entry, types)),
+                executable=self._link(entry, types),
             )
         try:
             function = self._adjoint_function(request)
@@ -354,7 +353,7 @@ class CompiledKernel:
         """Machine code of a function made from the kernel, and what is known of it, from the cache if it is there.
 
         ``purpose`` tells it from others. ``types`` are those of its parameters. ``make`` returns the function, ready
-        for code generation, and facts that JSON can hold. Each run of the code must have memory of its own to write to.
+        for code generation, and facts that JSON can hold.
         """
         with compiling:
             key = self._key(purpose)
@@ -362,7 +361,7 @@ class CompiledKernel:
             if entry is not None:
                 return self._link(entry, types), entry.metadata
             function, facts = make()
-            return self._generate(function, key, facts, is_alone=True), facts
+            return self._generate(function, key, facts), facts
 
     # Shared.
 
@@ -392,21 +391,26 @@ class CompiledKernel:
         parts = (cache.environment_key(), self._fingerprint, self.variant.describe(), options, purpose)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def _generate(
-        self, function: Function, key: Optional[str], metadata: dict[str, Any], is_alone: bool = False
-    ) -> Executable:
-        """Machine code from IR, which is also entered into the cache. ``is_alone``: see ``codegen.Options``."""
+    def _generate(self, function: Function, key: Optional[str], metadata: dict[str, Any]) -> Executable:
+        """Machine code from IR, which is also entered into the cache."""
         begin = time.perf_counter()
         if self.options["verify_fp"]:
             function = passes.check_floats(function)
-        options = Options(fast_math=self.options["fast_math"], is_alone=is_alone)
+        # An adjoint finds what atomics returned only if it decides as the kernel did, which fast_math does not promise.
+        has_log = any(op.name in ("log_append", "log_read") for op in function.body.walk())
+        options = Options(fast_math=self.options["fast_math"] and not has_log, is_alone=True)
         emitted = emit_kernel(function, SYMBOL, self.variant.launch_ndim, cpu.target(), options)
         passes.dump_text("llvm", self.kernel.key, emitted.text)
         messages = [_encode_message(m) for m in emitted.messages]
         sources = {
             op.attributes["source"]: None for op in function.body.walk() if op.name in ("native", "native_again")
         }
-        entry = cache.Entry(cpu.compile_text(emitted.text), {**metadata, "messages": messages, "native": list(sources)})
+        facts = {
+            "messages": messages,
+            "native": list(sources),
+            "atomics": any(op.name == "atomic" for op in function.body.walk()),
+        }
+        entry = cache.Entry(cpu.compile_text(emitted.text), {**metadata, **facts})
         if key:
             cache.store(key, entry)
         if config.verbose:
@@ -418,7 +422,10 @@ class CompiledKernel:
             native.load(source)
         linked = jit.link(entry.object, SYMBOL)
         messages = [_decode_message(m) for m in entry.metadata["messages"]]
-        return Executable(_callables().of(linked), Packer(types), messages, linked)
+        run = _callables().of(linked)
+        if entry.metadata["atomics"]:
+            run = one_at_a_time(run)
+        return Executable(run, Packer(types), messages, linked)
 
 
 @functools.cache
@@ -429,11 +436,6 @@ def _callables() -> Callables:
         entry = cache.Entry(callables.compiled())
         cache.store(key, entry)
     return Callables(entry.object)
-
-
-def _alone(executable: Executable) -> Executable:
-    """The machine code of an adjoint, which adds to gradients without atomics."""
-    return replace(executable, run=one_at_a_time(executable.run))
 
 
 def _encode_message(message: Message) -> list[Any]:

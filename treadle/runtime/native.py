@@ -22,7 +22,7 @@ from treadle.errors import TreadleError
 from treadle.runtime import cache
 
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=fast"]
+_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=off"]
 
 _loaded: set[str] = set()
 

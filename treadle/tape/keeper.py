@@ -74,8 +74,7 @@ class Keeper:
         if record.request.active:
             record.adjoint = compiled.adjoint(record.request)
         adjoint = record.adjoint
-        if compiled.members or (adjoint is not None and (adjoint.members or adjoint.members_after)):
-            record.members = _members(record, adjoint)
+        record.members = _members(record, adjoint)
         if not self._is_noted(record):
             self._sharing.note(record.uses())
         if adjoint is not None:
@@ -169,6 +168,8 @@ def _members(record: LaunchRecord, adjoint: Optional[Adjoint]) -> tuple[tuple[st
     Raises:
         TreadleError: a graph is being captured, so that what it writes is not in memory yet.
     """
+    if not record.binding.compiled.members and (adjoint is None or not (adjoint.members or adjoint.members_after)):
+        return ()
     if capturing.active.capture is not None:
         raise TreadleError(
             f"kernel {record.kernel.name} uses arrays that are members of structs in an array: a tape cannot record "

@@ -59,14 +59,13 @@ class Tape:
         self._keeper = Keeper(overwrites)
         self.scopes: list[TapeScope] = []
         self._open_scopes: list[TapeScope] = []
-        self._recorder = _TapeRecorder(self)
 
     # Recording.
 
     def __enter__(self) -> Tape:
         if active.recorder is not None:
             raise TreadleError("a tape is recording already; tapes cannot be entered one inside another")
-        activate(self._recorder)
+        activate(_TapeRecorder(self))  # not kept: a tape must go with its last user, not with the garbage collector
         return self
 
     def __exit__(self, *exception: object) -> None:

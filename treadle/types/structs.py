@@ -59,7 +59,14 @@ class Struct(metaclass=StructMeta):
             self.__dict__[name] = zero()
         return self
 
-    def __init__(self, **members: Any) -> None:
+    def __init__(self, *values: Any, **members: Any) -> None:
+        names = list(type(self).fields)
+        if len(values) > len(names):
+            raise TypeError(f"{type(self)!r} has {len(names)} members ({', '.join(names)}), not {len(values)}")
+        for name, value in zip(names, values):
+            if name in members:
+                raise TypeError(f"{type(self)!r} gets two values for its member {name!r}")
+            setattr(self, name, value)
         for name, value in members.items():
             setattr(self, name, value)
 
@@ -114,6 +121,11 @@ class Struct(metaclass=StructMeta):
         if isinstance(value, (np.void, np.ndarray)) and value.shape == () and value.dtype == cls.numpy:
             return cls.from_numpy(value)
         raise TypeError(f"expected the struct {cls!r}, got {describe(value)}")
+
+    @classmethod
+    def numpy_dtype(cls) -> np.dtype[Any]:
+        """The dtype of NumPy's structured arrays of such structs."""
+        return cls.numpy
 
     @classmethod
     def from_numpy(cls, record: Any) -> Any:
@@ -312,8 +324,8 @@ def _make(cls: type, frame: FrameType | None) -> Any:
 def struct(cls: Any = None, **options: Any) -> Any:
     """Make a class with annotated members a struct type: ``@struct`` or ``@struct()``.
 
-    Members are scalars, composites, arrays and other structs; annotations may be text. In Python
-    the struct is made with keywords, ``S(x=1.0)``, and its members are attributes.
+    Members are scalars, composites, arrays and other structs; annotations may be text. The struct is made of
+    the members in order, ``S(1.0)``, or with keywords, ``S(x=1.0)``; its members are attributes.
     """
     frame = sys._getframe(1)
     if cls is None:
