@@ -135,8 +135,8 @@ def test_unknown_members():
         _ = s.x
     with pytest.raises(AttributeError):
         del s.flag
-    with pytest.raises(TypeError):
-        Inner(True)
+    with pytest.raises(TypeError, match="has 2 members"):
+        Inner(True, None, 1.0)
     assert not hasattr(s, "x")
 
 

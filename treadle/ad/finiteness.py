@@ -8,6 +8,7 @@ only those with a factor found here are guarded.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from treadle.ir.core import Block, Function, Op, Value
 
@@ -35,7 +36,7 @@ class _Search:
 
     def __init__(self) -> None:
         self.found: set[Value] = set()
-        self.records: set[tuple[int, int]] = set()
+        self.records: set[tuple[Any, int]] = set()
 
     def walk(self, block: Block) -> None:
         found = self.found
@@ -46,10 +47,10 @@ class _Search:
                 if isinstance(op.attributes["value"], float) and not math.isfinite(op.attributes["value"]):
                     found.update(op.results)
             elif op.name == "save":
-                group = op.attributes["slot_group"]
+                group = op.attributes.get("slot_group")
                 self.records.update((group, k) for k, v in enumerate(op.operands[2:]) if v in found)
             elif op.name == "restore":
-                group = op.attributes["slot_group"]
+                group = op.attributes.get("slot_group")
                 found.update(r for k, r in enumerate(op.results) if (group, k) in self.records)
             elif op.name in _SOURCES:
                 found.update(op.results)

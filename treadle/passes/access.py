@@ -130,8 +130,8 @@ class Flow:
         self.accesses: list[tuple[tuple[Value, bool], str, Optional[Value]]] = []
         """Handle, and whether it is about arrays in its elements; kind; what an atomic returned."""
         self.used: set[Value] = set()
-        self._saved: dict[int, list[list[Value]]] = {}
-        self._restored: dict[int, list[list[Value]]] = {}
+        self._saved: dict[Any, list[list[Value]]] = {}
+        self._restored: dict[Any, list[list[Value]]] = {}
 
     def origins(self, handle: Value, inside: bool = False) -> set[tuple[Value, bool]]:
         """All values that a handle can have come from, itself included, with whether through an element of it."""
@@ -197,7 +197,7 @@ class Flow:
 
     def _stack(self, op: Op) -> None:
         """A handle that is restored from a frame is one of those that were saved there."""
-        group = op.attributes["slot_group"]
+        group = op.attributes.get("slot_group")
         saved, restored = self._saved.setdefault(group, []), self._restored.setdefault(group, [])
         if op.name == "save":
             saved.append(op.operands[2:])

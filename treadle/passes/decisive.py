@@ -7,6 +7,8 @@ a function decides something, it must be the same in both.
 
 from __future__ import annotations
 
+from typing import Any
+
 from treadle.ir.core import Block, Function, Op, Value
 from treadle.ir.depth import deep
 from treadle.passes.order import read_after_write
@@ -34,7 +36,7 @@ class _Search:
         self._seen: set[Value] = set()
         self._pending: list[Value] = []
         self._holders: dict[Block, Op] = {}
-        self._saved: dict[int, list[Op]] = {}
+        self._saved: dict[Any, list[Op]] = {}
         self._appended: dict[str, list[Op]] = {}
         used = set(function.results)
         for op in function.body.walk():
@@ -43,7 +45,7 @@ class _Search:
                 self._holders[block] = op
                 used.update(block.yields)
             if op.name == "save":
-                self._saved.setdefault(op.attributes["slot_group"], []).append(op)
+                self._saved.setdefault(op.attributes.get("slot_group"), []).append(op)
             elif op.name == "log_append":
                 self._appended.setdefault(op.attributes["log"], []).append(op)
         guards = _guards(function)
@@ -71,7 +73,7 @@ class _Search:
                 self.ops.add(owner)
                 self._mark(owner.operands)
                 if owner.name == "restore":
-                    for save in self._saved.get(owner.attributes["slot_group"], ()):
+                    for save in self._saved.get(owner.attributes.get("slot_group"), ()):
                         self._mark(save.operands[2:])
                 elif owner.name == "log_read":
                     for append in self._appended.get(owner.attributes["log"], ()):
