@@ -417,3 +417,29 @@ def test_the_whole_tape_is_looked_at_once(monkeypatch: pytest.MonkeyPatch):
         noted.clear()
         tape.backward(grads={y: wp.ones(2, dtype=wp.float64)})
         assert len(noted) == 5
+
+
+@wp.kernel
+def doubled(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = 2.0 * x[i]
+
+
+def test_a_gradient_whose_elements_are_one_is_for_reading_only() -> None:
+    def broadcast(n: int) -> wp.array:
+        memory = wp.ones(1, dtype=float)
+        return wp.array(ptr=memory.ptr, shape=(n,), strides=(0,), dtype=float, deleter=lambda *_, keep=memory: None)
+
+    x, y = wp.array([1.0, 2.0, 3.0], dtype=float), wp.zeros(3, dtype=float, requires_grad=True)
+    x.grad = broadcast(3)
+    x.grad.fill_(0.0)
+    with wp.Tape() as tape:
+        wp.launch(doubled, dim=3, inputs=[x, y])
+    tape.backward(grads={y: wp.ones(3, dtype=float)})
+    assert x.grad.numpy().tolist() == [6.0] * 3  # the sum over all elements
+    y = wp.zeros(3, dtype=float)
+    y.grad = broadcast(3)
+    with wp.Tape() as tape:
+        wp.launch(doubled, dim=3, inputs=[x, y])
+    with pytest.raises(wp.DerivativeError, match="writes y, whose gradient has several elements in one place"):
+        tape.backward()

@@ -272,7 +272,8 @@ def adjoint_call(
     ``retained``: for the labels in ``request.retained``, where consumed gradients are kept.
 
     Raises:
-        DerivativeError: the kernel has no adjoint for these gradients.
+        DerivativeError: the kernel has no adjoint for these gradients; or the gradient of an array that it writes
+            has several elements in one place.
     """
     compiled = binding.compiled
     executable = compiled.adjoint_executable(request)
@@ -281,11 +282,22 @@ def adjoint_call(
     values = list(binding.values)
     for label in compiled.array_labels:
         if label in request.active:
-            values += gradients[label]._descriptor
+            gradient = gradients[label]
+            if not gradient.is_contiguous and label in compiled.written:
+                _refuse_repeated(binding, label, gradient)
+            values += gradient._descriptor
     for label in compiled.array_labels if request.retained else ():
         if label in request.retained:
             values += retained[label]._descriptor
     return executable, values
+
+
+def _refuse_repeated(binding: Binding, label: str, gradient: array) -> None:
+    if any(step == 0 and extent > 1 for step, extent in zip(gradient.strides, gradient.shape)):
+        raise DerivativeError(
+            f"kernel {binding.compiled.kernel.name} writes {label}, whose gradient has several elements in one place "
+            "(a stride of 0): what one of them consumes would be lost to the others; give it a contiguous gradient"
+        )
 
 
 def _check_written_once(binding: Binding, labels: Collection[str]) -> None:
