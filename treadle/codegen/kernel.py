@@ -35,6 +35,7 @@ from treadle.ir.definitions import IRError
 from treadle.ir.depth import deep
 from treadle.ir.structure import STACK
 from treadle.passes.decisive import decisive
+from treadle.passes.shared import shared_work
 from treadle.types.storage import Aggregate, ArrayRef
 
 HANDLERS: dict[str, Handler] = {
@@ -43,15 +44,26 @@ HANDLERS: dict[str, Handler] = {
     for name, handler in room.HANDLERS.items()
 }
 
-_GROUP, _LOOP, _ROWS, _PARALLEL, _NO_UNROLL = "!0", "!1", "!2", "!3", "!4"
-_METADATA = [
-    f"{_GROUP} = distinct !{{}}",
-    f"{_LOOP} = distinct !{{{_LOOP}, {_PARALLEL}, {_NO_UNROLL}}}",
-    f"{_ROWS} = distinct !{{{_ROWS}, {_PARALLEL}, {_NO_UNROLL}}}",
-    f'{_PARALLEL} = !{{!"llvm.loop.parallel_accesses", {_GROUP}}}',
-    # Unrolling the loop over threads doubles the time to compile it and gains nothing.
-    f'{_NO_UNROLL} = !{{!"llvm.loop.unroll.runtime.disable"}}',
-]
+_GROUP, _LOOP, _ROWS, _PARALLEL, _NO_UNROLL, _NO_VECTORS = "!0", "!1", "!2", "!3", "!4", "!5"
+
+# LLVM 22's vectoriser asks of each value whether it is the same in all threads, and takes exponential time over chains
+# of values that are, unless they were moved out of the loop, as all are that were not loaded. Up to this length of a
+# chain that is no matter.
+_LONGEST_SHARED_CHAIN = 8
+
+
+def _metadata(vectorises: bool) -> list[str]:
+    """What LLVM is told of the loops over threads."""
+    properties = f"{_PARALLEL}, {_NO_UNROLL}" if vectorises else f"{_PARALLEL}, {_NO_UNROLL}, {_NO_VECTORS}"
+    return [
+        f"{_GROUP} = distinct !{{}}",
+        f"{_LOOP} = distinct !{{{_LOOP}, {properties}}}",
+        f"{_ROWS} = distinct !{{{_ROWS}, {properties}}}",
+        f'{_PARALLEL} = !{{!"llvm.loop.parallel_accesses", {_GROUP}}}',
+        # Unrolling the loop over threads doubles the time to compile it and gains nothing.
+        f'{_NO_UNROLL} = !{{!"llvm.loop.unroll.runtime.disable"}}',
+        f'{_NO_VECTORS} = !{{!"llvm.loop.vectorize.enable", i1 false}}',
+    ]
 
 
 _DEFAULT = Options()
@@ -120,7 +132,8 @@ def emit_kernel(
     # Or LLVM would take an array that may be nothing for one that is accessed, and access that in any case.
     attributes = f"{target.function_attributes}{' null_pointer_is_valid' if needs.null_arrays else ''}"
     text = [f"{header} {attributes} {{", "entry:", *e.slots, "br label %arguments", *e.lines, "}"]
-    return Emitted(module.finish(text, _METADATA), tuple(module.messages))
+    metadata = _metadata(vectorises=shared_work(function, launch_ndim) <= _LONGEST_SHARED_CHAIN)
+    return Emitted(module.finish(text, metadata), tuple(module.messages))
 
 
 def _survey(function: Function) -> _Needs:
