@@ -13,6 +13,7 @@ from treadle.ir.verifier import verify
 from treadle.passes.access import Access, Origins, analyse, loads_of
 from treadle.passes.order import read_after_write
 from treadle.passes.pipeline import dump, dump_text
+from treadle.passes.shared import shared_work
 from treadle.passes.uniform import is_thread_distinct, is_uniform, thread_key
 
 
@@ -208,3 +209,26 @@ def test_dump_prints_the_stages_asked_for(monkeypatch: pytest.MonkeyPatch, capsy
     dump("ad", "k", function)
     dump_text("llvm", "k", "define")
     assert capsys.readouterr().err == "; ir of k\nkernel @k() {\n}\n\n; llvm of k\ndefine\n"
+
+
+def test_work_on_values_that_threads_share() -> None:
+    function = from_text(
+        """
+        kernel @k(%a: array<1, 4, contiguous>, %p: f32, %y: array<2, 4, contiguous>) {
+          %row: i32 = thread_index {axis=0, rank=2}
+          %column: i32 = thread_index {axis=1, rank=2}
+          %free: f32 = mul %p, %p
+          %shared: f32 = load %a, %row {type=f32, offset=0}
+          %own: f32 = load %a, %column {type=f32, offset=0}
+          %count: i32 = constant {value=20}
+          %end: f32 = for %k: i32 in %count (%s: f32 = %shared) {
+            %next: f32 = mul %s, %s
+            yield %next
+          }
+          %product: f32 = mul %own, %end
+          store %y, %row, %column, %product {offset=0}
+        }
+        """
+    )
+    assert shared_work(function, 2) == 20
+    assert shared_work(function, 1) == 0
