@@ -136,3 +136,26 @@ def test_what_decides_is_found_through_control_flow() -> None:
     )
     names = {op.name for op in decisive(function)}
     assert {"sin", "cos"} <= names and not {"exp", "tanh"} & names
+
+
+@wp.kernel
+def smallest(a: wp.array(dtype=wp.float64), b: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    wp.atomic_min(y, 0, wp.sin(a[i]) * b[i] - wp.exp(a[i]) * b[i] * 0.25)
+
+
+@pytest.mark.parametrize("count", [1, 7, N])
+def test_the_winner_of_an_atomic_minimum_is_found_again(count: int) -> None:
+    rng = np.random.default_rng(count)
+    values, factors = rng.random(count) * 3, rng.random(count) + 0.5
+    a = wp.array(values, dtype=wp.float64, requires_grad=True)
+    b = wp.array(factors, dtype=wp.float64, requires_grad=True)
+    y = wp.array([1.0e9], dtype=wp.float64, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(smallest, dim=count, inputs=[a, b, y])
+    tape.backward(y)
+    winner = np.argmin(np.sin(values) * factors - np.exp(values) * factors * 0.25)
+    expected = np.zeros(count)
+    expected[winner] = np.sin(values[winner]) - np.exp(values[winner]) * 0.25
+    np.testing.assert_allclose(b.grad.numpy(), expected, rtol=1e-12)
+    assert np.flatnonzero(a.grad.numpy()).tolist() == [winner] and not y.grad.numpy().any()
