@@ -76,11 +76,7 @@ def with_logs(
 
 def used_atomics(function: Function) -> set[Op]:
     """The atomics whose result something uses."""
-    used: set[Value] = set(function.results)
-    for op in function.body.walk():
-        used.update(op.operands)
-        for block in op.blocks:
-            used.update(block.yields)
+    used = function.used_values()
     return {op for op in function.body.walk() if op.name == "atomic" and op.results[0] in used}
 
 

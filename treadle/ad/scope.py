@@ -40,7 +40,7 @@ class Branch:
         return result
 
 
-# What gives the same bits again, whatever LLVM does to it; a sum could be contracted differently.
+# What gives the same bits again, whatever LLVM does to it; with fast_math, a sum need not.
 _COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 
 

@@ -6,7 +6,7 @@ memory (``aggregates.py``, ``ownership.py``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Union
 
 from treadle.codegen import literals
@@ -37,7 +37,8 @@ class FunctionEmitter(Code):
     ``handlers`` write the ops that are not lowered primitives. ``buffers`` say where each aggregate
     lives. ``thread_index(axis, rank)`` gives an index of the thread as an i32. ``failure_label`` is
     where a failed assertion goes after it was recorded. ``wide_indices`` are the i64 that some i32 were
-    cut from. ``decisive``: the ops whose results must be the same bits in all machine code of a kernel.
+    cut from. ``decisive()``: the ops whose results must be the same bits in all machine code of a kernel; asked
+    for only where there is a mathematical function.
     """
 
     def __init__(self, module: Module, options: Options, handlers: Mapping[str, Handler], buffers: Buffers) -> None:
@@ -56,8 +57,8 @@ class FunctionEmitter(Code):
         self.stack: Any = None
         self.logs: Any = None
         self.reductions: dict[Op, Any] = {}
-        self.decisive: set[Op] = set()
-        self._decides = False
+        self.decisive: Callable[[], Collection[Op]] = frozenset
+        self._op: Op | None = None
         self._type_names = self.target.types
         self.wide_indices: dict[str, str] = {}
         self._known: dict[Any, str] = {}
@@ -88,7 +89,8 @@ class FunctionEmitter(Code):
         t = self._type_names[scalar]
         function = self.target.math(name, scalar, len(operands))
         self.module.declare_math(function, t, len(operands))
-        symbol = self.module.scalar_math(function, t, len(operands)) if self._decides else function.symbol
+        decides = bool(function.variants) and self._op in self.decisive()
+        symbol = self.module.scalar_math(function, t, len(operands)) if decides else function.symbol
         return self.assign(f"call {self.fast}{t} @{symbol}({self._arguments(t, operands)})")
 
     def _half_by_way_of_float(self, call: Callable[..., str], name: str, operands: Sequence[str]) -> str:
@@ -129,7 +131,7 @@ class FunctionEmitter(Code):
         lowering = TABLE[op.name].lower if op.name in TABLE else None
         if lowering is None:
             raise IRError(f"{op.name!r} cannot be turned into machine code here")
-        self._decides = op in self.decisive
+        self._op = op
         wide = self.target.wide_floats
         if op.name not in _BITS_ONLY and (types[0] in wide or op.attributes.get("type") in wide):
             return self._lower_widened(lowering, op, types, operands)

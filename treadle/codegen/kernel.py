@@ -8,6 +8,7 @@ no division and the inner loop has consecutive threads, which LLVM vectorises.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, partial
 
 from treadle.codegen import (
     aggregates,
@@ -110,7 +111,7 @@ def emit_kernel(
     e = FunctionEmitter(module, options, HANDLERS, buffers)
     e.parallel = f", !llvm.access.group {_GROUP}"
     e.start("arguments")
-    e.decisive = decisive(function)
+    e.decisive = cache(partial(decisive, function))
     _bind_parameters(e, function)
     e.reductions = reductions.begin(e, function)
     if needs.failure:

@@ -50,8 +50,6 @@ class Module:
 
         So it gives the same bits wherever it is called. The function must have been declared.
         """
-        if not function.variants:
-            return function.symbol
         symbol = f"scalar.{function.symbol}"
         names = [f"%x{k}" for k in range(arguments)]
         parameters = ", ".join(f"{type_} {name}" for name in names)

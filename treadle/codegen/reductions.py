@@ -52,13 +52,8 @@ class Reduction:
 
 def find(function: Function) -> list[Op]:
     """The atomics of a kernel that add to the same element in all threads, and can wait."""
-    used: set[Value] = set()
-    for op in function.body.walk():
-        used.update(op.operands)
-        for block in op.blocks:
-            used.update(block.yields)
     found: list[Op] = []
-    _search(function, function.body, used, True, found)
+    _search(function, function.body, function.used_values(), True, found)
     return found
 
 

@@ -137,3 +137,12 @@ class Function:
     @property
     def results(self) -> list[Value]:
         return self.body.yields
+
+    def used_values(self) -> set[Value]:
+        """The values that an op, a block or the function itself makes use of."""
+        used = set(self.results)
+        for op in self.body.walk():
+            used.update(op.operands)
+            for block in op.blocks:
+                used.update(block.yields)
+        return used

@@ -38,16 +38,13 @@ class _Search:
         self._holders: dict[Block, Op] = {}
         self._saved: dict[Any, list[Op]] = {}
         self._appended: dict[str, list[Op]] = {}
-        used = set(function.results)
         for op in function.body.walk():
-            used.update(op.operands)
-            for block in op.blocks:
-                self._holders[block] = op
-                used.update(block.yields)
+            self._holders.update(dict.fromkeys(op.blocks, op))
             if op.name == "save":
                 self._saved.setdefault(op.attributes.get("slot_group"), []).append(op)
             elif op.name == "log_append":
                 self._appended.setdefault(op.attributes["log"], []).append(op)
+        used = function.used_values()
         guards = _guards(function)
         # What the kernel reads again from memory that it has written must be the same in both as well.
         rereads = bool(read_after_write(function))

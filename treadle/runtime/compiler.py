@@ -397,7 +397,8 @@ class CompiledKernel:
         if self.options["verify_fp"]:
             function = passes.check_floats(function)
         # An adjoint finds what atomics returned only if it decides as the kernel did, which fast_math does not promise.
-        has_log = any(op.name in ("log_append", "log_read") for op in function.body.walk())
+        names = {op.name for op in function.body.walk()}
+        has_log = not names.isdisjoint(("log_append", "log_read"))
         options = Options(fast_math=self.options["fast_math"] and not has_log, is_alone=True)
         emitted = emit_kernel(function, SYMBOL, self.variant.launch_ndim, cpu.target(), options)
         passes.dump_text("llvm", self.kernel.key, emitted.text)
@@ -408,7 +409,7 @@ class CompiledKernel:
         facts = {
             "messages": messages,
             "native": list(sources),
-            "atomics": any(op.name == "atomic" for op in function.body.walk()),
+            "atomics": "atomic" in names,
         }
         entry = cache.Entry(cpu.compile_text(emitted.text), {**metadata, **facts})
         if key:
